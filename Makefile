@@ -4,7 +4,8 @@ SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+# The version of the next release, which VERSION holds and nothing else; a program that is not a release has the commit behind it.
+VERSION := $(shell cat VERSION)-dev.$(shell git describe --always --dirty --exclude='*' 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X tenet/internal/cli.Version=$(VERSION)
 LINTER := bin/golangci-lint
 DEX := bin/dex
@@ -16,6 +17,7 @@ DEMO ?= .tenet-demo#       folder that `make demo` keeps its database in
 PACKAGES ?= ./... ./client/...# packages for test, bench and fuzz
 SDKS ?= python typescript#            clients for other languages that `make test` tests with all packages; empty leaves them out
 TESTFLAGS ?=#              more flags for go test, such as -run=TestName
+PLATFORMS ?=#              platforms that `make dist` builds for; empty is all
 BENCH ?= .#                benchmarks to run, a regular expression
 BENCHTIME ?= 1s#           time for each benchmark
 EVALUATIONS ?= 50000#      records that the benchmark of finding evaluations searches
@@ -125,6 +127,14 @@ conformance: build ## Run the public conformance suite of the Model Context Prot
 .PHONY: conformance-gateway
 conformance-gateway: build ## Run clients and servers of the official Python and TypeScript MCP SDKs through the gateway (needs npm, python3)
 	@scripts/conformance-gateway.sh
+
+.PHONY: dist
+dist: ## Build the files of a release into dist/: archives, deb, rpm, image, wheels, npm (PLATFORMS=linux/amd64,...)
+	@cd tools/dist && GOWORK=off CGO_ENABLED=0 go run . -root ../.. $(if $(PLATFORMS),-platforms '$(PLATFORMS)')
+
+.PHONY: test-dist
+test-dist: ## Build a release for this machine, install each file into an empty place, and get a verdict
+	@scripts/test-dist.sh
 
 .PHONY: soak
 soak: ## Kill nodes at random moments, 200 rounds on each database, and look for what is lost

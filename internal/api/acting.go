@@ -50,6 +50,22 @@ func (s Acting) Routes(r *rest.Router) {
 		return rest.PageOf(in.PageQuery, list, total), err
 	})
 	rest.HandleBody(r, rest.Operation{
+		ID: "report-tools", Route: op.ReportTools.Route(), Role: auth.Evaluator, Asks: true, Status: http.StatusNoContent, Summary: "Report tools that a gateway holds back",
+		Description: "A gateway calls it when tools of an MCP server are new or have changed, or hide characters, so that it holds them back until a person accepts them, and once " +
+			"somebody has. Recorded in the audit chain; publishes tools.held or tools.accepted.",
+	}, func(ctx context.Context, _ *rest.None, body *wire.ToolReport) (rest.None, error) {
+		if body.State != wire.ToolsHeld && body.State != wire.ToolsAccepted {
+			var p rule.Problems
+			p.Add("state", "is %q; use %s or %s", body.State, wire.ToolsHeld, wire.ToolsAccepted)
+			return rest.None{}, p.Err("the report is invalid")
+		}
+		list := make([]rule.ToolChange, len(body.Tools))
+		for i, t := range body.Tools {
+			list[i] = rule.ToolChange(t)
+		}
+		return rest.None{}, s.Agents.ReportTools(ctx, rest.Project(ctx), body.Server, body.State == wire.ToolsAccepted, list)
+	})
+	rest.HandleBody(r, rest.Operation{
 		ID: "lift-suspension", Route: op.LiftSuspended.Route(), Role: auth.Admin, Place: rest.OwnOrAll, Summary: "Lift the suspension of an agent",
 		Description: "409 if it is lifted already. One for all projects needs project_id *. Publishes agent.resumed.",
 	}, func(ctx context.Context, in *struct {

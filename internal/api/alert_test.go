@@ -247,7 +247,10 @@ func TestLostRecordsMakeNoRuleDormant(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return tx.Rules.Update(t.Context(), cv, []rule.Rule{r})
+		if err := tx.Rules.Update(t.Context(), cv, []rule.Rule{r}); err != nil {
+			return err
+		}
+		return audit.Append(t.Context(), tx, rule.DefaultProject, audit.Record{Kind: audit.KindRule, At: w.now, Actor: "test", Body: []byte("{}")})
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -30,6 +31,7 @@ type Audit struct {
 	Trail    *trail.Trail
 	Book     *evidence.Book
 	Logs     store.LogReader
+	InForce  *evidence.InForce
 }
 
 // Routes implements [rest.Resource].
@@ -61,7 +63,8 @@ func (s Audit) Routes(r *rest.Router) {
 	export.Content = map[string]*rest.Media{"application/jsonl": {Schema: rest.Text("One entry a line.")}, "text/csv": {Schema: rest.Text("A table with one entry a row.")}}
 	rest.Handle(r, rest.Operation{
 		ID: "verify-audit", Route: op.VerifyAudit.Route(), Role: auth.Reviewer, Summary: "Verify the audit chain",
-		Description: "Walks the chain of the project and reports every edit, deletion, insertion and reordering. " +
+		Description: "Walks the chain of the project and reports every edit, deletion, insertion and reordering; at its end also rules, keys, waivers and the like " +
+			"that are in force and that no entry explains. " +
 			"With a head that you noted earlier it also finds a chain that was cut short or rewritten. A long chain is verified in parts with limit: " +
 			"the answer's next, given as after_seq and after_hash, goes on.",
 	}, s.verify)
@@ -208,9 +211,23 @@ func (s Audit) verify(ctx context.Context, in *wire.AuditQuery) (*wire.AuditRepo
 	if err := projectExists(ctx, s.Projects); err != nil {
 		return nil, err
 	}
-	return audit.VerifyPart(ctx, s.Chains, rest.Project(ctx), wire.AuditHead{Seq: in.AfterSeq, Hash: in.AfterHash},
+	report, err := audit.VerifyPart(ctx, s.Chains, rest.Project(ctx), wire.AuditHead{Seq: in.AfterSeq, Hash: in.AfterHash},
 		wire.AuditHead{Seq: in.ExpectSeq, Hash: in.ExpectHash}, in.Limit)
+	if err != nil || report.Next != nil {
+		return report, err
+	}
+	problems, err := s.InForce.Problems(ctx, rest.Project(ctx))
+	if errors.Is(err, store.ErrDamaged) {
+		problems, err = []string{err.Error()}, nil
+	}
+	for _, p := range problems[:min(len(problems), maxUnexplained)] {
+		report.Problems = append(report.Problems, wire.AuditProblem{Seq: report.Head.Seq, Message: "in force: " + p})
+	}
+	return report, err
 }
+
+// maxUnexplained bounds the rows in a report that no entry explains.
+const maxUnexplained = 100
 
 // projectExists returns not_found if the project of the request does not exist: a missing chain must not look empty.
 func projectExists(ctx context.Context, projects store.ProjectReader) error {

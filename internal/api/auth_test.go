@@ -105,6 +105,7 @@ var accessTable = map[string]access{
 	"list-keys":           {auth.Admin, "GET /api/v1/keys?project_id=pay", "project"},
 	"list-acting-agents":  {auth.Viewer, "GET /api/v1/acting-agents?project_id=pay", "project"},
 	"suspend-agent":       {auth.Reviewer, "POST /api/v1/suspensions?project_id=pay", "project"},
+	"report-tools":        {auth.Evaluator, "POST /api/v1/gateway/tools?project_id=pay", "project"},
 	"list-suspensions":    {auth.Viewer, "GET /api/v1/suspensions?project_id=pay", "project"},
 	"lift-suspension":     {auth.Admin, "POST /api/v1/suspensions/x/lift?project_id=pay", "project"},
 	"rotate-key":          {auth.Admin, "POST /api/v1/keys/x/rotate?project_id=pay", "project"},

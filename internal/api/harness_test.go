@@ -82,10 +82,13 @@ type node struct {
 	ahead *atomic.Int64 // nanoseconds that the clock of the keys runs ahead
 	log   *lockedBuffer
 	// What evaluators are made of; see judging.
-	live   *corpus.Live
-	writer *audit.Writer
-	key    string // sent with every request, if not empty
-	github *github
+	live *corpus.Live
+	// logged is compared with the database at the end of each test, unless the test sets tampered.
+	logged   *evidence.InForce
+	tampered bool
+	writer   *audit.Writer
+	key      string // sent with every request, if not empty
+	github   *github
 }
 
 // config holds what a node is made of.
@@ -138,7 +141,7 @@ func (n *node) serve() {
 		Rules{c.Catalog, &catalog.Lists{Views: n.live, Health: n.store.Health, Tests: n.store.TestCases, Now: time.Now}, c.Sandbox, sandbox.Replays{Views: n.live, Effects: evaluate.Effects{Evaluator: c.Evaluator}}, c.Logger}, Revisions{catalog.NewRevisions(c.Catalog, catalog.Reviewing{Tester: sandbox.Confirmed{Sandbox: c.Sandbox}}), c.Sandbox}, RuleFiles{c.Catalog}, Relationships{c.Catalog}, Federation{c.Hierarchy, c.Releases},
 		Bundles{c.Bundles}, Waivers{c.Waivers}, Approvals{approval.Asking{Approvals: c.Approvals, Recorded: c.answering}}, Queue{c.Queue}, Projects{c.Projects}, Keys{c.Keys}, Acting{c.Acting}, SignIn{Keys: c.Keys}, Evaluations{c.answering, c.Releases, verdicts}, Records{c.answering},
 		Agents{c.Agents, "/rest", verdicts}, Search{c.Search, c.Releases}, Documents{c.Documents}, DocumentSearch{c.Documents, c.DocumentSearch},
-		Discovery{c.Discover}, Conflicts{c.Conflicts, c.Jobs, c.Catalog}, Similar{c.Conflicts}, Releases{c.Releases}, Audit{n.store.Audit, n.store.Projects, c.Catalog, trail.New(trail.Store{Audit: n.store.Audit, Projects: n.store.Projects, Rules: n.store.Rules}, newIndex(n.store)), evidence.NewBook(evidence.Config{}), n.store.Logs}, Tiles{evidence.NewLog(n.store.Logs), n.store.Logs}, Jobs{c.Jobs}, operations(n.store, c.Logger),
+		Discovery{c.Discover}, Conflicts{c.Conflicts, c.Jobs, c.Catalog}, Similar{c.Conflicts}, Releases{c.Releases}, Audit{n.store.Audit, n.store.Projects, c.Catalog, trail.New(trail.Store{Audit: n.store.Audit, Projects: n.store.Projects, Rules: n.store.Rules}, newIndex(n.store)), evidence.NewBook(evidence.Config{}), n.store.Logs, n.logged}, Tiles{evidence.NewLog(n.store.Logs), n.store.Logs}, Jobs{c.Jobs}, operations(n.store, c.Logger),
 		Alerts{c.Alerts}, Insights{c.Health, n.store.Projects}, Webhooks{c.Webhooks}, Ingest{c.Ingest, c.answering}, Playground{c.Sandbox, c.Catalog},
 		TestCases{c.Sandbox}, VerdictCache{c.Verdicts, n.store.Projects}, Service{"1.2.3", c.Ready, nil},
 		MCP{http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -224,16 +227,25 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 	t.Helper()
 	n := &node{t: t, store: s, log: &lockedBuffer{}, ahead: &atomic.Int64{}}
 	logger := slog.New(slog.NewTextHandler(n.log, nil))
-	live := corpus.NewLive(corpus.Config{Store: corpus.Store{Projects: s.Projects, Federation: s.Federation, Embeddings: s.Embeddings, Waivers: s.Waivers}, Logger: logger, EmbeddingModel: new(llmtest.Embedder).ID()})
+	n.logged = evidence.NewInForce(s.InForce, logger)
+	n.logged.Strict()
+	live := corpus.NewLive(corpus.Config{InForce: n.logged, Store: corpus.Store{Projects: s.Projects, Federation: s.Federation, Embeddings: s.Embeddings, Waivers: s.Waivers}, Logger: logger, EmbeddingModel: new(llmtest.Embedder).ID()})
 	n.live = live
 	writer := audit.NewWriter(s)
 	t.Cleanup(func() {
 		writer.Close()
+		n.explained()
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	n.keys = auth.NewKeys(s, s.Keys, n.now)
+	n.keys.Explained = func(ctx context.Context, projectID, id string) error {
+		if id == "" {
+			return n.logged.CheckStored(ctx, rule.DefaultProject, store.KeyInForce)
+		}
+		return n.logged.CheckRow(ctx, projectID, store.KeyInForce, id)
+	}
 	conflicts := conflict.New(conflict.Config{Store: conflict.Store{Updater: s, Conflicts: s.Conflicts, Rules: s.Rules}, Views: live, Queue: job.NewQueue(time.Now), Logger: logger, Now: time.Now})
 	webhooks := webhook.New(webhook.Config{
 		Store: webhook.Store{Updater: s, Webhooks: s.Webhooks, Deliveries: s.Deliveries}, Queue: job.NewQueue(time.Now), Now: time.Now, Logger: logger, AllowNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
@@ -241,6 +253,7 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 	changes := change.New(s, live, conflicts.Changed, logger, time.Now).Publishing(webhooks.Publish)
 	nodes := hierarchy.New(live, changes, time.Now)
 	rules, snapshots := catalog.New(catalog.Store{Updater: s, Projects: s.Projects, Rules: s.Rules, Revisions: s.Revisions}, live, changes, sandbox.CaseFiles{Now: time.Now}, nodes, time.Now), release.NewViews(s.Releases, s.Rules, live)
+	snapshots.Explained = n.logged.CheckRow
 	agents := acting.New(acting.Config{Store: acting.Store{Updater: s, Agents: s.Agents, Projects: s.Projects}, Now: time.Now, Publish: webhooks.Publish})
 	approvals := approval.New(approval.Config{
 		Store: approval.Store{Updater: s, Approvals: s.Approvals, Projects: s.Projects}, Views: live, Publish: webhooks.Publish, Site: "https://tenet.example.com",
@@ -255,7 +268,7 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 		Search:    search.New(search.Config{Views: live, Logger: logger, Conflicts: conflicts.Open}),
 		Documents: document.New(document.Config{Store: document.Store{Updater: s, Documents: s.Documents, Projects: s.Projects, Vectors: s.Vectors}, Views: live, Logger: logger}),
 		Evaluator: evaluate.New(evaluate.Config{
-			Agents: agents, Views: live, Released: snapshots, Judge: judge.New(judge.Config{}), Queue: job.NewQueue(time.Now), Recorder: writer, Records: evaluate.Store{Updater: s, Audit: s.Audit, Feedback: s.Feedback, Jobs: s.Jobs, Projects: s.Projects, Rules: s.Rules, Submissions: s.Submissions, TestCases: s.TestCases}, Index: newIndex(s), Checks: check.NewCache(1000), Now: time.Now, Approvals: approvals,
+			Agents: agents, Refuse: n.logged.Problem, Views: live, Released: snapshots, Judge: judge.New(judge.Config{}), Queue: job.NewQueue(time.Now), Recorder: writer, Records: evaluate.Store{Updater: s, Audit: s.Audit, Feedback: s.Feedback, Jobs: s.Jobs, Projects: s.Projects, Rules: s.Rules, Submissions: s.Submissions, TestCases: s.TestCases}, Index: newIndex(s), Checks: check.NewCache(1000), Now: time.Now, Approvals: approvals,
 		}),
 	}
 	cfg.DocumentSearch = search.NewDocuments(search.DocumentConfig{
@@ -308,6 +321,24 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 	n.cfg = cfg
 	n.serve()
 	return n
+}
+
+// explained fails the test unless the entries of the audit logs explain all that is in force.
+func (n *node) explained() {
+	if n.tampered {
+		return
+	}
+	ctx := context.Background()
+	projects, err := n.store.Projects.List(ctx)
+	for i := 0; i < len(projects) && err == nil; i++ {
+		var problems []string
+		if problems, err = n.logged.Problems(ctx, projects[i].ID); len(problems) > 0 {
+			n.t.Errorf("in force in the project %s without an entry: %q", projects[i].ID, problems)
+		}
+	}
+	if err != nil {
+		n.t.Errorf("what is in force: %v", err)
+	}
 }
 
 // now is the clock of keys and approvals, which tests can move ahead.

@@ -292,6 +292,7 @@ func TestWaiversThatCannotBeReadCoverNothing(t *testing.T) {
 	if e = n.evaluates(evalFile(1, "eval(y)")); e.OverallVerdict == rule.Deny {
 		t.Fatalf("not waived: %+v", e)
 	}
+	n.tampered = true // the other node closes the store
 	damaged := n.store
 	damaged.Waivers = unreadable{damaged.Waivers}
 	broken := newNodeOn(t, damaged)

@@ -20,6 +20,7 @@ import (
 	"tenet/internal/auth"
 	"tenet/internal/config"
 	"tenet/internal/corpus"
+	"tenet/internal/evidence"
 	"tenet/internal/job"
 	"tenet/internal/llm"
 	"tenet/internal/llm/provider"
@@ -39,6 +40,7 @@ type App struct {
 	store     store.Store
 	live      *corpus.Live
 	keys      *auth.Keys
+	recorded  recorded
 	proxies   []netip.Prefix
 	callers   sso.Callers // keys, and the people of identity providers
 	watch     *provider.Watch
@@ -108,13 +110,15 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 		return nil, err
 	}
 	a.stopLast(a.store.Close)
+	a.recorded = recorded{evidence.NewInForce(a.store.InForce, log), a.store.Projects}
 	a.live = corpus.NewLive(corpus.Config{
 		Store: corpus.Store{
 			Projects: a.store.Projects, Federation: a.store.Federation, Embeddings: a.store.Embeddings, Waivers: a.store.Waivers,
 		},
-		Logger: log, Poll: cfg.PollInterval, MaxBytes: cfg.ViewMemory, EmbeddingModel: a.models.embedding(),
+		Logger: log, Poll: cfg.PollInterval, MaxBytes: cfg.ViewMemory, EmbeddingModel: a.models.embedding(), InForce: a.recorded.inForce,
 	})
 	a.keys = auth.NewKeys(a.store, a.store.Keys, time.Now)
+	a.keys.Explained = a.recorded.key
 	if a.proxies, err = auth.ParseNetworks(cfg.TrustedProxies); err != nil {
 		return nil, rule.Errorf(rule.CodeInvalid, "trusted_proxies: %w", err)
 	}
@@ -129,7 +133,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 		return nil, err
 	}
 	a.parts = p
-	if err := p.catalog.CountUncounted(auth.WithActor(ctx, auth.Local("tenet"))); err != nil {
+	if err := p.catalog.CountUncounted(auth.WithActor(ctx, auth.Local("tenet")), a.recorded.inForce.Explained); err != nil {
 		return nil, err
 	}
 	if err := guardEmptied(ctx, cfg, a.store.Projects); err != nil {
@@ -138,10 +142,11 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 	if err := seed(ctx, a.store.Projects, p.catalog, cfg, o); err != nil {
 		return nil, err
 	}
+	a.recorded.inForce.Strict()
 	if err := markFilled(cfg); err != nil {
 		return nil, err
 	}
-	a.followers = []func(context.Context){a.live.Run, a.load, a.watch.Run, p.documents.Follow, p.book.Run, p.approvals.Run}
+	a.followers = []func(context.Context){a.live.Run, a.load, a.watch.Run, p.documents.Follow, p.book.Run, a.recorded.follow, p.approvals.Run}
 	if p.embeddings != nil {
 		a.followers = append(a.followers, p.embeddings.Run)
 	}

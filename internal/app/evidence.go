@@ -14,6 +14,7 @@ import (
 	"tenet/internal/config"
 	"tenet/internal/evidence"
 	"tenet/internal/rule"
+	"tenet/internal/store"
 )
 
 // callTime bounds a call to a witness or a webhook for checkpoints.
@@ -137,3 +138,43 @@ func RotateKeys(cfg config.Config, retire bool, now time.Time) error {
 	}
 	return keys.Rotate(path, now)
 }
+
+// recorded asks whether the audit logs explain what is in force.
+type recorded struct {
+	inForce  *evidence.InForce
+	projects store.ProjectReader
+}
+
+// refuse returns what reports why a project must not decide anything: its audit log was changed, or does not explain what is in force.
+func (r recorded) refuse(b *evidence.Book) func(projectID string) error {
+	return func(projectID string) error {
+		if err := b.Problem(projectID); err != nil {
+			return err
+		}
+		return r.inForce.Problem(projectID)
+	}
+}
+
+// key returns an error unless the audit log explains a key; without an id, the keys of all projects.
+func (r recorded) key(ctx context.Context, projectID, id string) error {
+	if id != "" {
+		return r.inForce.CheckRow(ctx, projectID, store.KeyInForce, id)
+	}
+	projects, err := r.all(ctx)
+	for i := 0; i < len(projects) && err == nil; i++ {
+		err = r.inForce.CheckStored(ctx, projects[i], store.KeyInForce)
+	}
+	return err
+}
+
+func (r recorded) all(ctx context.Context) ([]string, error) {
+	list, err := r.projects.List(ctx)
+	out := make([]string, len(list))
+	for i := range list {
+		out[i] = list[i].ID
+	}
+	return out, err
+}
+
+// follow compares what is in force with the audit logs until ctx ends.
+func (r recorded) follow(ctx context.Context) { r.inForce.Run(ctx, r.all) }

@@ -204,6 +204,7 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 	p.verdicts = judge.NewCache(judge.CacheConfig{Store: s, Verdicts: s.Verdicts, MaxMemory: cfg.CacheMemory, MaxStored: cfg.CacheMaxMB << 20, Now: now, Logger: log})
 	a.stopLast(func() error { p.verdicts.Close(); return nil })
 	snapshots := release.NewViews(s.Releases, s.Rules, a.live)
+	snapshots.Explained = a.recorded.inForce.CheckRow
 	judging := m.newJudge(cfg, log, p.verdicts)
 	p.index = find.New(find.Config{
 		Store:   find.Store{Updater: s, DerivedUpdater: s, Audit: s.Audit, Rules: s.Rules, Terms: s.Terms},
@@ -218,7 +219,7 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 			TestCases: s.TestCases,
 		},
 		Index: p.index, Judge: judging, Estimate: judging.Estimate, EstimateTriage: judging.EstimateTriage, Fresh: m.newJudge(cfg, log, nil), Queue: jobs, Redact: redact.New(),
-		Subjects: wire.Keep(cfg.RecordSubjects), Documents: p.documents, Publish: p.webhooks.Publish, Refuse: p.book.Problem, Approvals: p.approvals,
+		Subjects: wire.Keep(cfg.RecordSubjects), Documents: p.documents, Publish: p.webhooks.Publish, Refuse: a.recorded.refuse(p.book), Approvals: p.approvals,
 	})
 	// The sandbox stores no verdicts: its judge and checks are its own, so that nothing else is answered from them.
 	p.sandbox = sandbox.New(sandbox.Config{

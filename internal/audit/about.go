@@ -42,6 +42,7 @@ const (
 	ObjectWebhook      = "webhook"
 	ObjectAgent        = "agent"
 	ObjectSuspension   = "suspension"
+	ObjectServer       = "mcp_server"
 )
 
 // RuleVersion is a version of a rule that an entry names without what it says.
@@ -148,7 +149,7 @@ var readers = map[string]func(*About, fields){
 	KindRule: readRule, KindImport: readImport, KindCorpus: readCorpus, KindRelation: readRelation, KindConflict: readConflict,
 	KindFederation: readFederation, KindProject: readProject, KindKey: readKey, KindRelease: readRelease, KindDocument: readDocument,
 	KindWaiver: readWaiver, KindApproval: readApproval, KindTestCase: readTestCases, KindDiscovery: readDiscovery, KindAlert: readAlert, KindWebhook: readWebhook,
-	KindQueue: readQueue, KindSuspension: readSuspension, KindAgent: readAgent, KindRetention: readRetention,
+	KindQueue: readQueue, KindSuspension: readSuspension, KindTools: readTools, KindAgent: readAgent, KindRetention: readRetention,
 }
 
 // concern adds rules that the entry concerns.
@@ -429,6 +430,12 @@ func readSuspension(a *About, b fields) {
 	a.Object = Object{ObjectSuspension, s.text("id"), label}
 	a.State = without(s, "id", "project_id", "reason", "lift_reason")
 	a.Made = a.Action == "suspended"
+}
+
+func readTools(a *About, b fields) {
+	a.Object = Object{ObjectServer, b.text("server"), b.text("server")}
+	a.State = fields{"tools": b["tools"]}
+	a.Made = true
 }
 
 func readRetention(a *About, b fields) {

@@ -42,6 +42,7 @@ const (
 	KindAlert      = "alert"        // somebody acknowledged or resolved an alert
 	KindWebhook    = "webhook"      // a webhook policy was made, changed or deleted, or its secret rotated
 	KindSuspension = "suspension"   // an agent was suspended, or may act again
+	KindTools      = "tools"        // a gateway holds tools of an MCP server back, or somebody has accepted them
 	KindQueue      = "queue"        // somebody settled an evaluation that waited for an answer, or opened it again
 	KindAgent      = "agent"        // an agent answered a request that was not an evaluation
 )
@@ -49,7 +50,7 @@ const (
 // Kinds lists all kinds of entries, in the order in which they are shown.
 var Kinds = []string{
 	KindEvaluation, KindRule, KindImport, KindRelation, KindConflict, KindFederation, KindRelease, KindWaiver, KindApproval, KindTestCase, KindDiscovery, KindDocument,
-	KindAlert, KindQueue, KindAgent, KindSuspension, KindProject, KindKey, KindSignIn, KindWebhook, KindCorpus, KindRetention,
+	KindAlert, KindQueue, KindAgent, KindSuspension, KindTools, KindProject, KindKey, KindSignIn, KindWebhook, KindCorpus, KindRetention,
 }
 
 // Record is something to append to a chain.
@@ -169,11 +170,21 @@ func link(ends map[string]store.AuditEnd, entries []store.AuditEntry) (trees map
 	return trees, nil
 }
 
-// Append writes records of one project in a transaction, so that they are durable exactly when its other writes are.
+// Append writes records of one project in a transaction, so that they are durable exactly when its other writes are. The last one also
+// records what the transaction has changed of what is in force.
 func Append(ctx context.Context, tx store.Tx, projectID string, records ...Record) error {
+	changed, err := inForce(ctx, tx, projectID)
+	if err != nil {
+		return err
+	}
 	entries := make([]store.AuditEntry, len(records))
 	for i, r := range records {
 		r.ProjectID = projectID
+		if i == len(records)-1 && changed != nil {
+			if r.Body, err = changed.into(r.Body); err != nil {
+				return err
+			}
+		}
 		entries[i] = entry(identified(ctx, r))
 	}
 	if err := appendEntries(ctx, tx, entries); err != nil {

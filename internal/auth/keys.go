@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -26,6 +27,9 @@ type Keys struct {
 	now   func() time.Time
 	// Observe, if not nil, is called with the reason of each refused use. Set it before the first use.
 	Observe func(reason string)
+	// Explained, if not nil, returns an error with [store.ErrDamaged] unless the audit log explains a key, or, without an id, the keys of all projects. Set it
+	// before the first use.
+	Explained func(ctx context.Context, projectID, id string) error
 
 	mu     sync.Mutex
 	cached map[string]cachedKey // by hash; also of unknown secrets
@@ -190,12 +194,17 @@ func (k *Keys) Revoke(ctx context.Context, projectID, id string) error {
 	})
 }
 
+// chainOf returns the project whose chain records the keys of a project.
+func chainOf(projectID string) string {
+	if projectID == store.AllProjects {
+		return rule.DefaultProject
+	}
+	return projectID
+}
+
 // note records the change of a key. Keys for all projects are recorded in the default project.
 func (k *Keys) note(ctx context.Context, tx store.Tx, key store.Key, action string) error {
-	project := key.ProjectID
-	if project == store.AllProjects {
-		project = rule.DefaultProject
-	}
+	project := chainOf(key.ProjectID)
 	body := map[string]any{"action": action, "key_id": key.ID, "name": key.Name, "role": key.Role, "project_id": key.ProjectID}
 	if action != "revoked" {
 		body["settings"] = keySettings{key.Owner, key.Agent, key.Limits, key.ExpiresAt, key.RotatedFrom, key.RotatedTo}
@@ -277,6 +286,11 @@ func (k *Keys) Required(ctx context.Context) (bool, error) {
 		return active.n > 0, nil
 	}
 	n, err := k.keys.Count(ctx)
+	if err == nil && n == 0 && k.Explained != nil {
+		if err = k.Explained(ctx, "", ""); errors.Is(err, store.ErrDamaged) {
+			n, err = 1, nil // keys were removed from the database, which does not open the server
+		}
+	}
 	if err != nil {
 		return false, err
 	}
@@ -358,6 +372,11 @@ func (k *Keys) lookUp(ctx context.Context, hash string) (store.Key, error) {
 		return c.key, c.err
 	}
 	key, err := k.keys.GetByHash(ctx, hash)
+	if err == nil && k.Explained != nil {
+		if err = k.Explained(ctx, chainOf(key.ProjectID), key.ID); errors.Is(err, store.ErrDamaged) {
+			key, err = store.Key{}, rule.Errorf(rule.CodeNotFound, "the audit log does not explain the key")
+		}
+	}
 	if err != nil && rule.CodeOf(err) != rule.CodeNotFound {
 		return key, err
 	}

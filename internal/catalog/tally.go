@@ -2,6 +2,8 @@ package catalog
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
 
 	"tenet/internal/audit"
@@ -23,24 +25,42 @@ func (c *Catalog) AcceptCorpus(ctx context.Context, projectID, reason string) (s
 	return c.recount(ctx, projectID, map[string]any{"action": "accepted", "reason": reason})
 }
 
-// CountUncounted counts the rules of the projects of an older database, which has no tallies.
-func (c *Catalog) CountUncounted(ctx context.Context) error {
+// CountUncounted counts the rules of the projects of an older database, which has no tallies. It also records what is in force in the projects of a
+// database whose audit logs do not explain it yet; the default project is the last, so that nothing is recorded again once that is done.
+func (c *Catalog) CountUncounted(ctx context.Context, explained func(ctx context.Context, projectID string) (bool, error)) error {
 	projects, err := c.store.Projects.List(ctx)
 	if err != nil {
 		return err
 	}
-	for i := range projects {
-		if _, err := c.store.Rules.Tally(ctx, projects[i].ID); rule.CodeOf(err) != rule.CodeNotFound {
-			if err != nil {
-				return err
-			}
-			continue
+	slices.SortStableFunc(projects, func(a, b rule.Project) int { return last(a.ID) - last(b.ID) })
+	done := len(projects) == 0
+	if !done {
+		done, err = explained(ctx, projects[len(projects)-1].ID)
+		if done = done || errors.Is(err, store.ErrDamaged); err != nil && !done {
+			return err
 		}
-		if _, err := c.recount(ctx, projects[i].ID, map[string]any{"action": "counted"}); err != nil {
+	}
+	for i := range projects {
+		_, err := c.store.Rules.Tally(ctx, projects[i].ID)
+		switch {
+		case rule.CodeOf(err) == rule.CodeNotFound:
+			_, err = c.recount(ctx, projects[i].ID, map[string]any{"action": "counted"})
+		case err == nil && !done:
+			err = recordAll(ctx, c.changes, projects[i].ID)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// last is 1 for the default project, and 0 for others.
+func last(projectID string) int {
+	if projectID == rule.DefaultProject {
+		return 1
+	}
+	return 0
 }
 
 func (c *Catalog) recount(ctx context.Context, projectID string, body map[string]any) (store.Tally, error) {
@@ -59,7 +79,16 @@ func (c *Catalog) recount(ctx context.Context, projectID string, body map[string
 		if tally, err = ch.Tx.Rules.Recount(ctx, projectID, ch.Version); err != nil {
 			return err
 		}
+		ch.Tx.InForce.ChangeAll(projectID)
 		return ch.Note(ctx, audit.KindCorpus, body)
 	})
 	return tally, err
+}
+
+// recordAll has an entry explain all that is in force in a project of an older version.
+func recordAll(ctx context.Context, changes *change.Changes, projectID string) error {
+	return changes.Run(ctx, projectID, func(ch *change.Change) error {
+		ch.Tx.InForce.ChangeAll(projectID)
+		return ch.Note(ctx, audit.KindCorpus, map[string]any{"action": "recorded"})
+	})
 }

@@ -75,6 +75,7 @@ type grammar struct {
 	Servers     serversCommand      `cmd:"" help:"List the servers of the cluster and how they fare with their models."`
 	Usage       usageCommand        `cmd:"" data:"read" help:"Sum up calls, tokens and cost of models."`
 	Config      configCommands      `cmd:"" help:"Show the settings in force."`
+	Upgrade     upgradeCommand      `cmd:"" help:"Ask whether a newer release exists."`
 	Version     versionCommand      `cmd:"" help:"Print the version."`
 }
 

@@ -20,6 +20,8 @@ import (
 	"tenet/internal/gateway/pin"
 	"tenet/internal/gateway/relay"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
 // gatewayCommands are `tenet gateway ...`.
@@ -111,6 +113,7 @@ func (k *gatewayMCP) Run(ctx context.Context, s *session) (err error) {
 		return err
 	}
 	g := relay.New(cfg)
+	defer g.Close()
 	program := relay.Program{Command: append([]string{k.To}, k.Command...), Environ: os.Environ(), Stderr: s.err}
 	switch {
 	case k.Listen != "" && to.URL != nil:
@@ -138,6 +141,10 @@ func (k *gatewayMCP) config(ctx context.Context, s *session, c *client.Client) (
 				return nil, err
 			}
 			return &a.Evaluation, nil
+		},
+		Report: func(ctx context.Context, r wire.ToolReport) error {
+			_, err := client.Call(ctx, c, op.ReportTools, r)
+			return err
 		},
 		Note: func(format string, args ...any) {
 			noting.Lock()

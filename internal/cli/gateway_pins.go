@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -8,7 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"tenet/internal/client"
 	"tenet/internal/gateway/pin"
+	"tenet/internal/gateway/relay"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
 // gatewayPins are `tenet gateway pins ...`.
@@ -116,14 +121,15 @@ type pinsAccept struct {
 }
 
 func (pinsAccept) Help() string {
-	return `Read what the tool says first: a model trusts it. A gateway that runs shows the tool with its next list.
+	return `Read what the tool says first: a model trusts it. A gateway that runs has its client read the list again. What was accepted is recorded in the
+audit log of the server, or of the local database, and sent to webhooks (tools.accepted).
 
     tenet gateway pins accept filesystem write_file
     tenet gateway pins accept filesystem --all`
 }
 
 // Run accepts definitions.
-func (k *pinsAccept) Run(s *session) error {
+func (k *pinsAccept) Run(ctx context.Context, s *session) error {
 	if k.All == (len(k.Tools) > 0) {
 		return errors.New("name tools that are held back, or pass --all")
 	}
@@ -131,7 +137,8 @@ func (k *pinsAccept) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	names, err := pin.Open(folder, k.Server).Accept(k.Tools...)
+	pins := pin.Open(folder, k.Server)
+	names, err := pins.Accept(k.Tools...)
 	if err != nil {
 		return err
 	}
@@ -139,9 +146,37 @@ func (k *pinsAccept) Run(s *session) error {
 		s.note("no tool of %s is held back", k.Server)
 		return nil
 	}
-	_, err = fmt.Fprintf(s.out, "accepted %s\n", line(strings.Join(names, ", ")))
-	return err
+	if _, err := fmt.Fprintf(s.out, "accepted %s\n", line(strings.Join(names, ", "))); err != nil {
+		return err
+	}
+	if err := k.report(ctx, s, pins, names); err != nil {
+		s.note("it is not recorded, and no webhook gets it: %v", err)
+	}
+	return nil
 }
+
+// report records on the server, or in the database, that tools were accepted.
+func (k *pinsAccept) report(ctx context.Context, s *session, pins *pin.Store, names []string) error {
+	f, err := pins.Pins()
+	if err != nil {
+		return err
+	}
+	var list []wire.ToolChange
+	for _, name := range names {
+		list = append(list, relay.ToolChange(name, f.Tools[name].Hash))
+	}
+	return s.with(ctx, keepsData, func(c *client.Client) error {
+		for part := range slices.Chunk(list, maxReported) {
+			if _, err := client.Call(ctx, c, op.ReportTools, wire.ToolReport{Server: k.Server, State: wire.ToolsAccepted, Tools: part}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// maxReported is the most tools in one report.
+const maxReported = 100
 
 type pinsForget struct {
 	Server string `arg:"" help:"Name of the server."`

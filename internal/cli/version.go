@@ -6,8 +6,9 @@ import (
 	"runtime/debug"
 )
 
-// Version is set by the linker; empty, the version is that of the build information.
-var Version = ""
+// Version and Releases are set by the linker. Without Version, the version is that of the build information; Releases is the address of all
+// releases, which is empty in a program that is not one.
+var Version, Releases = "", ""
 
 func version() string {
 	if Version != "" {

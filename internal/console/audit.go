@@ -25,7 +25,7 @@ var (
 // auditKinds are the kinds of entries that the list can be filtered by.
 var auditKinds = []string{
 	"evaluation", "rule", "import", "relationship", "conflict", "federation", "release", "waiver", "approval", "test_case", "discovery", "document", "alert", "queue",
-	"agent", "suspension", "project", "key", "signin", "webhook", "corpus", "retention",
+	"agent", "suspension", "tools", "project", "key", "signin", "webhook", "corpus", "retention",
 }
 
 // auditLog is the view of the list of entries.

@@ -60,23 +60,28 @@ func (v *View) Follow(ctx context.Context, from store.FederationReader, projectI
 }
 
 // follow is [View.Follow] and returns the rules that have changed, too.
-func (v *View) follow(ctx context.Context, from store.FederationReader, projectID string) (*View, []store.RuleState, error) {
-	var rules []store.RuleState
-	var nodes []store.NodeState
-	var attached []store.AttachmentState
+func (v *View) follow(ctx context.Context, from store.FederationReader, projectID string) (*View, followedRows, error) {
+	var got followedRows
 	version, err := from.Follow(ctx, projectID, v.version,
-		func(s store.RuleState) error { rules = append(rules, s); return nil },
-		func(s store.NodeState) error { nodes = append(nodes, s); return nil },
-		func(s store.AttachmentState) error { attached = append(attached, s); return nil })
+		func(s store.RuleState) error { got.rules = append(got.rules, s); return nil },
+		func(s store.NodeState) error { got.nodes = append(got.nodes, s); return nil },
+		func(s store.AttachmentState) error { got.attached = append(got.attached, s); return nil })
 	if err != nil || version == v.version {
-		return v, nil, err
+		return v, followedRows{}, err
 	}
-	next, err := v.Apply(version, rules)
+	next, err := v.Apply(version, got.rules)
 	if err != nil {
-		return nil, nil, err
+		return nil, followedRows{}, err
 	}
-	next.tree = v.tree.Apply(nodes, attached)
-	return next, rules, nil
+	next.tree = v.tree.Apply(got.nodes, got.attached)
+	return next, got, nil
+}
+
+// followedRows are the rows by which a view has changed.
+type followedRows struct {
+	rules    []store.RuleState
+	nodes    []store.NodeState
+	attached []store.AttachmentState
 }
 
 // Within narrows a selection to what holds at a federation node. The nil Within narrows nothing.

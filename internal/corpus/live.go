@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tenet/internal/rule"
 	"tenet/internal/store"
 )
 
@@ -37,6 +38,17 @@ type Config struct {
 	MaxBytes int64
 	// EmbeddingModel is the model whose vectors are loaded, as it is configured; empty for none.
 	EmbeddingModel string
+	// InForce, if not nil, compares what is read with what the audit log explains.
+	InForce InForce
+}
+
+// InForce compares what is in force with what the audit log explains.
+type InForce interface {
+	// Mark returns where the log of a project is, before something is read.
+	Mark(ctx context.Context, projectID string) (int64, error)
+	// Check returns an error with [store.ErrDamaged] unless the log explains rows that were read after a mark, and those that are stored of kinds with
+	// some ids. All rows of the kinds in whole must be there.
+	Check(ctx context.Context, projectID string, mark int64, rows []store.RowInForce, ids map[string][]string, whole ...string) error
 }
 
 // Views gives the views of projects; a [Live] does.
@@ -149,6 +161,13 @@ func (l *Live) refresh(ctx context.Context, projectID string, f *followed) (*Vie
 
 // advance returns a view as the database has it now: the same one, if nothing has changed since.
 func (l *Live) advance(ctx context.Context, projectID string, v *View) (*View, error) {
+	mark := int64(0)
+	if l.cfg.InForce != nil {
+		var err error
+		if mark, err = l.cfg.InForce.Mark(ctx, projectID); err != nil {
+			return nil, err
+		}
+	}
 	next, changed, err := v.follow(ctx, l.cfg.Store.Federation, projectID)
 	if err != nil {
 		return nil, err
@@ -161,7 +180,40 @@ func (l *Live) advance(ctx context.Context, projectID string, v *View) (*View, e
 	if err != nil {
 		return nil, err
 	}
-	return l.embed(ctx, projectID, v.version, changed, l.waive(ctx, projectID, next.WithPolicy(project.Policy)))
+	waivers := l.waivers(ctx, projectID)
+	if err := l.explained(ctx, projectID, mark, v.version == 0, &changed, waivers); err != nil {
+		return nil, err
+	}
+	return l.embed(ctx, projectID, v.version, changed.rules, next.WithPolicy(project.Policy).WithWaivers(waivers))
+}
+
+// explained returns an error if the audit log does not explain what a view is made of.
+func (l *Live) explained(ctx context.Context, projectID string, mark int64, first bool, got *followedRows, waivers []rule.Waiver) error {
+	if l.cfg.InForce == nil {
+		return nil
+	}
+	rules := make([]store.RowInForce, len(got.rules))
+	ids := map[string][]string{store.ProjectInForce: {projectID}}
+	for i := range waivers {
+		ids[store.WaiverInForce] = append(ids[store.WaiverInForce], waivers[i].ID)
+	}
+	for i := range got.rules {
+		rules[i] = store.RowInForce{Kind: store.RuleInForce, ID: got.rules[i].Rule.ID, Hash: got.rules[i].Hash}
+	}
+	if first {
+		return l.cfg.InForce.Check(ctx, projectID, mark, rules, ids, store.RuleInForce, store.RelationshipInForce, store.NodeInForce, store.AttachmentInForce)
+	}
+	for i := range got.rules {
+		ids[store.RelationshipInForce] = append(ids[store.RelationshipInForce], got.rules[i].Rule.ID)
+	}
+	for i := range got.nodes {
+		ids[store.NodeInForce] = append(ids[store.NodeInForce], got.nodes[i].Node.ID)
+	}
+	for i := range got.attached {
+		ids[store.AttachmentInForce] = append(ids[store.AttachmentInForce], got.attached[i].Attachment.NodeID)
+	}
+	ids[store.AttachmentInForce] = slices.Compact(ids[store.AttachmentInForce])
+	return l.cfg.InForce.Check(ctx, projectID, mark, rules, ids)
 }
 
 // embedBatch is how many vectors are read at once, at 3 KB each.

@@ -37,12 +37,12 @@ func (v *View) WithWaivers(list []rule.Waiver) *View {
 	return next
 }
 
-// waive gives a view the waivers of its project. If they cannot be read it has none: no denial is waived.
-func (l *Live) waive(ctx context.Context, projectID string, v *View) *View {
+// waivers returns the waivers of a project that are in force. If they cannot be read there are none: no denial is waived.
+func (l *Live) waivers(ctx context.Context, projectID string) []rule.Waiver {
 	list, err := l.cfg.Store.Waivers.ListLive(ctx, projectID, time.Now())
 	if err != nil {
 		l.cfg.Logger.WarnContext(ctx, "the waivers cannot be read, so none count", slog.String("project_id", projectID), slog.Any("error", err))
-		list = nil
+		return nil
 	}
-	return v.WithWaivers(list)
+	return list
 }

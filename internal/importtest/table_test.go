@@ -46,7 +46,7 @@ var table = map[string]row{
 	"check":      {layer: block, imports: []string{"diff", "rule", "shell", "subject"}},
 	"config":     {layer: block},
 	// What contradicts what is asked of discovery too, of candidates.
-	"conflict/contradict": {layer: block, imports: []string{"corpus", "norm", "rule"}},
+	"conflict/contradict": {layer: block, imports: []string{"corpus", "lexicon", "norm", "rule"}},
 	"corpus":              {layer: block, imports: []string{"federation", "rule", "store", "subject", "text"}},
 	"discover/assistant":  {layer: block, imports: []string{"blocks", "discover/prose", "discover/source", "rule", "subject"}},
 	"discover/comment":    {layer: block, imports: []string{"blocks", "discover/prose", "discover/source", "rule"}},
@@ -79,7 +79,7 @@ var table = map[string]row{
 	"llm":                 {layer: block},
 	"llm/provider":        {layer: block, imports: []string{"llm", "rule"}},
 	"metric":              {layer: block},
-	"norm":                {layer: block, imports: []string{"corpus", "rule"}}, // one reading of a rule for contradictions, lint and judge
+	"norm":                {layer: block, imports: []string{"corpus", "lexicon", "rule"}}, // one reading of a rule for contradictions, lint and judge
 	"redact":              {layer: block, imports: []string{"charset", "diff", "subject"}},
 	"report":              {layer: block, imports: []string{"rule"}},
 	"shell":               {layer: block},
@@ -123,7 +123,7 @@ var table = map[string]row{
 		tests:   []string{"evaluate"},
 	},
 	"search":   {layer: capability, imports: []string{"corpus", "job", "llm", "redact", "rule", "store"}, tests: []string{"auth", "document"}},
-	"evidence": {layer: capability, imports: []string{"audit/tree", "checkpoint", "evidence/attest", "job", "rule", "store"}, tests: []string{"audit", "witness"}},
+	"evidence": {layer: capability, imports: []string{"audit", "audit/tree", "checkpoint", "evidence/attest", "job", "rule", "store"}, tests: []string{"witness"}},
 	"trail":    {layer: capability, imports: []string{"audit", "auth", "evaluate/find", "rule", "store"}},
 	"webhook":  {layer: capability, imports: []string{"audit", "auth", "job", "rule", "signature", "store"}},
 
@@ -208,7 +208,6 @@ var homes = map[string][]string{
 	"github.com/chromedp":                    {"console/browsertest"},
 	"github.com/coreos/go-oidc":              {"sso", "sso/login"},
 	"github.com/envoyproxy":                  {"gateway/extauthz"},
-	"github.com/google/go-containerregistry": {"bundle/place"},
 	"github.com/jackc/pgx":                   {"store/sqlstore", "store/pgtest"},
 	"github.com/kljensen/snowball":           {"corpus"},
 	"github.com/ledongthuc/pdf":              {"document/extract"},
@@ -223,13 +222,14 @@ var homes = map[string][]string{
 	"github.com/yuin/goldmark":               {"blocks"},
 	"github.com/zalando/go-keyring":          {"sso/login"},
 	"github.com/transparency-dev/formats":    {"checkpoint", "witness"},
-	"golang.org/x/mod":                       {"api", "audit/tree", "checkpoint", "evidence", "witness"},
+	"golang.org/x/mod":                       {"api", "audit/tree", "checkpoint", "cli", "evidence", "witness"},
 	"golang.org/x/oauth2":                    {"sso", "sso/login"},
 	"golang.org/x/net/html":                  {"blocks"},
 	"golang.org/x/text":                      {"blocks", "charset", "corpus", "document/extract"},
 	"google.golang.org/grpc":                 {"app", "gateway/extauthz", "gateway/extmcp", "gateway/extmcp/extmcppb"},
 	"modernc.org/sqlite":                     {"store/sqlstore"},
 	"mvdan.cc/sh":                            {"shell"},
+	"github.com/google/go-containerregistry": {"bundle/place"},
 }
 
 // vague are names that say nothing about what a package gives.

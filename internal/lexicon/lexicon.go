@@ -127,23 +127,64 @@ const (
 // parts are all of them.
 var parts = []Part{Noun, VerbPart, Adjective}
 
-// Same reports whether two words, in their base forms, have a frequent meaning in common, as car and automobile do.
+// bases returns the forms that a word may be an inflection of, itself first: keys and key, stored and store.
+func bases(w string) []string {
+	out := []string{w}
+	for _, cut := range inflections {
+		stem, ok := strings.CutSuffix(w, cut.end)
+		if !ok || len(stem) < 2 {
+			continue
+		}
+		out = append(out, stem+cut.base)
+		if n := len(stem); cut.base == "" && n > 2 && stem[n-1] == stem[n-2] { // planned
+			out = append(out, stem[:n-1])
+		}
+	}
+	return out
+}
+
+// inflections are ends of words, and what the base form has in their place.
+var inflections = []struct{ end, base string }{{"s", ""}, {"es", ""}, {"ies", "y"}, {"ed", ""}, {"ed", "e"}, {"ied", "y"}, {"ing", ""}, {"ing", "e"}}
+
+// of returns the meanings that a table has of a word.
+func of(senses map[string][]int32, p Part, w string) []int32 {
+	for _, b := range bases(w) {
+		if found := senses[string(p)+b]; len(found) > 0 {
+			return found
+		}
+	}
+	return nil
+}
+
+// Same reports whether the most frequent meaning of one of two words, inflected or not, is a frequent one of the other, as it is of cars and
+// automobile.
 func Same(a, b string) bool {
 	t := meanings()
 	for _, p := range parts {
-		if meet(t.senses[string(p)+a], t.senses[string(p)+b]) {
+		x, y := of(t.senses, p, a), of(t.senses, p, b)
+		if len(x) > 0 && len(y) > 0 && (slices.Contains(y, x[0]) || slices.Contains(x, y[0])) {
 			return true
 		}
 	}
 	return a == b
 }
 
-// Opposite reports whether two words, in their base forms, mean the opposite of each other, as include and exclude do.
+// Done reports whether a word is a participle of a verb, such as encrypted.
+func Done(w string) bool {
+	if !strings.HasSuffix(w, "ed") && !strings.HasSuffix(w, "en") {
+		return false
+	}
+	return slices.ContainsFunc(bases(w)[1:], func(b string) bool {
+		is, _ := Verb(b)
+		return is
+	}) || len(of(meanings().senses, Adjective, w)) > 0
+}
+
+// Opposite reports whether two words, inflected or not, mean the opposite of each other, as include and excluded do.
 func Opposite(a, b string) bool {
 	t := meanings()
 	for _, p := range parts {
-		x, y := string(p)+a, string(p)+b
-		if meet(t.opposites[x], t.senses[y]) || meet(t.opposites[y], t.senses[x]) {
+		if meet(of(t.opposites, p, a), of(t.senses, p, b)) || meet(of(t.opposites, p, b), of(t.senses, p, a)) {
 			return true
 		}
 	}
@@ -151,22 +192,22 @@ func Opposite(a, b string) bool {
 }
 
 // highest bounds the steps between a thing and its kind: further up, all things are one.
-const highest = 3
+const highest = 4
 
 // Kind reports whether the first meaning of a noun is a kind of a frequent meaning of another, as doctor is of person, within a few steps.
 func Kind(a, b string) bool {
 	t := meanings()
-	at, of := t.senses[string(Noun)+a], t.senses[string(Noun)+b]
-	if len(at) == 0 || len(of) == 0 {
+	kind, above := of(t.senses, Noun, a), of(t.senses, Noun, b)
+	if len(kind) == 0 || len(above) == 0 {
 		return false
 	}
-	level := at[:1]
+	level := kind[:1]
 	for range highest {
 		var up []int32
 		for _, s := range level {
 			up = append(up, t.parents[s]...)
 		}
-		if meet(up, of[:1]) {
+		if meet(up, above[:1]) {
 			return true
 		}
 		level = up

@@ -28,6 +28,12 @@ type Clause struct {
 	// Conditional marks demands on how something is done if it is done at all: not without, only by.
 	Conditional bool
 	Named       bool // has no verb
+	// Only marks a clause that allows or demands something of its subject, or at its days, alone: "Only owners may sign".
+	Only bool
+	// Passive marks clauses whose subject suffers the act.
+	Passive bool
+	// Waives marks clauses that say that something need not be: "do not need an approval". They are negative permissions.
+	Waives bool
 	// Head is the verb of what is to be done or not; empty if only the thing is named, as in "eval is forbidden".
 	Head string
 	// Subject has the words for who or what is bound, Predicate those for the act, without Head, Condition those for when.
@@ -36,7 +42,12 @@ type Clause struct {
 	Quantities                    []Quantity
 
 	words []placed
+	all   Set               // all words, once the clause is read
+	forms map[string]string // the words as they are written, by how they are compared
 }
+
+// Form returns a word of a clause as it is written, by how it is compared.
+func (c *Clause) Form(key string) string { return c.forms[key] }
 
 // Wording is the words of a clause that demand, forbid or permit, such as "must not".
 type Wording struct {
@@ -47,12 +58,40 @@ type Wording struct {
 	From, To int // where the words are in the statement, in bytes; equal if the clause has none
 }
 
-// Words returns the words of all parts of a clause except its exceptions.
+// Words returns the words of all parts of a clause except its exceptions. The caller must not change them.
 func (c *Clause) Words() Set {
+	if c.all != nil {
+		return c.all
+	}
 	out := union(c.Subject, c.Predicate, c.Condition)
 	if c.Head != "" {
 		out[c.Head] = true
 	}
+	return out
+}
+
+// Renamed returns a clause that has other words in place of some, by how they are compared. turned clauses mean the opposite.
+func (c *Clause) Renamed(names map[string]string, turned bool) Clause {
+	out := *c
+	set := func(s Set) Set {
+		renamed := Set{}
+		for w := range s {
+			if n, ok := names[w]; ok {
+				w = n
+			}
+			renamed[w] = true
+		}
+		return renamed
+	}
+	out.Subject, out.Predicate, out.Condition = set(c.Subject), set(c.Predicate), set(c.Condition)
+	if n, ok := names[c.Head]; ok {
+		out.Head = n
+	}
+	if turned {
+		out.Negative = !c.Negative
+	}
+	out.all = nil
+	out.all = out.Words()
 	return out
 }
 
@@ -77,6 +116,9 @@ func Read(statement string, modality rule.Modality) []Clause {
 			if ok && len(out) < maxClauses {
 				out = append(out, c)
 				subject = c.Subject
+				if d, ok := c.deprived(); ok {
+					out = append(out, d)
+				}
 			}
 		}
 		sentence = nil
@@ -91,6 +133,7 @@ func Read(statement string, modality rule.Modality) []Clause {
 	stated := stated(out, modality)
 	for i := range out {
 		out[i].weigh(stated)
+		out[i].all = out[i].Words()
 	}
 	return out
 }
@@ -119,7 +162,7 @@ var modals = map[string]Force{
 
 // verdicts are words that make a demand of their subject: "is forbidden". Below 0, they forbid.
 var verdicts = map[string]Force{
-	"required": Require, "mandatory": Require, "obligatory": Require, "compulsory": Require, "recommended": Recommend, "allowed": Permit, "permitted": Permit,
+	"required": Require, "needed": Require, "necessary": Require, "optional": Permit, "mandatory": Require, "obligatory": Require, "compulsory": Require, "recommended": Recommend, "allowed": Permit, "permitted": Permit,
 	"forbidden": -Require, "prohibited": -Require, "banned": -Require, "disallowed": -Require, "unacceptable": -Require, "discouraged": -Recommend,
 }
 
@@ -131,6 +174,7 @@ var commands = map[string]int{
 
 // readClause parses a part of a sentence. subject is that of an earlier part of the sentence.
 func readClause(part []word, first bool, subject Set) (Clause, bool) {
+	part = granted(part)
 	words := places(part)
 	own, at, next := findForce(words)
 	if own.force == 0 && !first && !own.negative {
@@ -138,7 +182,7 @@ func readClause(part []word, first bool, subject Set) (Clause, bool) {
 	}
 	c := Clause{
 		Own: Wording{Force: own.force, Negative: own.negative}, Negative: own.negative, Conditional: own.conditional, Named: own.named,
-		Subject: Set{}, Predicate: Set{}, Condition: Set{},
+		Only: own.conditional, Passive: own.passive, Waives: own.waives, Subject: Set{}, Predicate: Set{}, Condition: Set{}, forms: map[string]string{},
 	}
 	c.Own.Doubtful = at < next && at > 0 && !words[0].code && imperatives[words[0].text]
 	if at < next {
@@ -163,6 +207,7 @@ func readClause(part []word, first bool, subject Set) (Clause, bool) {
 		c.Subject = union(subject)
 	}
 	c.Conditional = c.Conditional || len(c.Except) > 0
+	c.retain()
 	return c, len(c.Words())+len(c.Quantities) > 0 && !c.unfinished(part, own, at, next)
 }
 
@@ -199,6 +244,8 @@ func (c *Clause) weigh(modality rule.Modality) {
 	turned := c.Negative != c.Own.Negative // by words such as disable and without
 	forbids := c.Own.Negative
 	switch {
+	case c.Waives:
+		c.Force = Permit
 	case c.Own.Force == 0: // the modality alone decides
 		c.Force = strength
 		forbids = forbids || modality == rule.MustNot
@@ -212,144 +259,6 @@ func (c *Clause) weigh(modality rule.Modality) {
 		c.Force = strength
 	}
 	c.Negative = forbids != turned
-}
-
-// ownForce is the force that the words of a clause express.
-type ownForce struct {
-	force       Force // 0 if they say nothing
-	negative    bool
-	conditional bool
-	named       bool // the thing is only named, as in "eval is forbidden in tests": no verb follows
-}
-
-// findForce finds the words of a demand, those from at to before next. The words before them are the subject.
-func findForce(words []placed) (own ownForce, at, next int) {
-	for i := range words {
-		if words[i].place != InPredicate {
-			continue
-		}
-		t := words[i].text
-		if f := modals[t]; f != 0 && !words[i].code {
-			if relative(words, i) {
-				continue
-			}
-			own.force = f
-			own.negative = t == "cannot" || strings.HasSuffix(t, "n't")
-			next = own.after(words, i+1)
-			own.leading(words[:i])
-			if v, end := own.verdict(words, next); end > 0 { // must be forbidden
-				return v, i, end
-			}
-			return own, i, next
-		}
-		if isBe(t) {
-			rest := ownForce{}
-			if v, end := rest.verdict(words, rest.after(words, i)); end > 0 {
-				v.leading(words[:i])
-				return v, i, end
-			}
-		}
-	}
-	return findCommand(words)
-}
-
-// relative reports whether a verb is in a relative clause, which describes: "keys that must not be shared", "who the users are". A relative
-// clause with a verb of its own ends before the verb, as in "templates that render HTML must escape".
-func relative(words []placed, i int) bool {
-	for k := i - 1; k >= max(0, i-2) && words[k].end == 0; k-- {
-		switch words[k].text {
-		case "that", "which", "who", "whose", "whom", "what":
-			return true
-		}
-	}
-	return false
-}
-
-// after reads the words after a modal verb: not, never, only, be.
-func (o *ownForce) after(words []placed, i int) int {
-	for ; i < len(words); i++ {
-		switch t := words[i].text; {
-		case t == "not" || t == "never":
-			if i+1 < len(words) && (words[i+1].text == "more" || words[i+1].text == "less") {
-				return i
-			}
-			o.negative = true
-		case t == "only":
-			o.conditional = true
-		case t == "always" || t == "also" || t == "to" || isBe(t):
-		default:
-			return i
-		}
-	}
-	return i
-}
-
-// verdict reads a word such as forbidden at i. end is 0 without one.
-func (o ownForce) verdict(words []placed, i int) (v ownForce, end int) {
-	if i >= len(words) || verdicts[words[i].text] == 0 {
-		return o, 0
-	}
-	v = o
-	v.force = verdicts[words[i].text]
-	if v.force < 0 {
-		v.force, v.negative = -v.force, !o.negative
-	}
-	end = i + 1
-	if v.named = true; end < len(words) && (words[end].text == "to" || words[end].text == "from") {
-		v.named = false
-		end++
-	}
-	return v, end
-}
-
-// leading reads the words before the subject: no, only.
-func (o *ownForce) leading(subject []placed) {
-	for i := range subject {
-		switch subject[i].text {
-		case "no", "nobody", "none", "neither", "never":
-			o.negative = !o.negative
-			return
-		case "only":
-			o.conditional = true
-			return
-		}
-	}
-}
-
-func isBe(t string) bool {
-	return t == "be" || t == "is" || t == "are" || t == "been" || t == "being" || t == "was" || t == "were"
-}
-
-// findCommand is findForce for statements without a modal verb: "Never log passwords", "Logs do not hold passwords".
-func findCommand(words []placed) (own ownForce, at, next int) {
-	start := slices.IndexFunc(words, func(w placed) bool { return w.place == InPredicate })
-	if start < 0 {
-		return own, 0, 0
-	}
-	next = start
-	for next < len(words) && commands[words[next].text] != 0 && !words[next].code {
-		own.negative = own.negative != (commands[words[next].text] < 0)
-		if own.force = Require; words[next].text == "prefer" {
-			own.force = Recommend
-		}
-		next++
-	}
-	if next > start {
-		own.force = 0 // the modality says how binding it is
-		return own, start, next
-	}
-	for i := start; i+1 < len(words) && words[i].place == InPredicate; i++ {
-		t, n := words[i].text, words[i+1].text
-		switch {
-		case (t == "do" || t == "does" || isBe(t)) && (n == "not" || n == "never"):
-			return ownForce{negative: true}, i, i + 2
-		case t == "never":
-			return ownForce{negative: true}, i, i + 1
-		case isBe(t) && i > start:
-			return own, i, i + 1
-		}
-	}
-	return own, start, start
 }
 
 // fill sorts the words of a clause into its sets, once the words of its force and its quantities are marked as used.
@@ -372,6 +281,17 @@ func (c *Clause) fill(words []placed) {
 			continue
 		}
 		key := w.key()
+		if w.text == "only" {
+			c.Only = true
+		}
+		if base := denied(w.text); base != "" && w.place == InPredicate && !w.code {
+			c.forms[base] = w.text
+			c.deny(base)
+			continue
+		}
+		if key != "" {
+			c.forms[key] = w.text
+		}
 		if key == "" || (len(c.Quantities) > 0 && measures[w.text]) {
 			continue
 		}
@@ -406,11 +326,21 @@ func (c *Clause) turn(words []placed, i int) bool {
 
 // act adds a content word of the predicate.
 func (c *Clause) act(key string) {
-	if opposite, ok := opposites[key]; ok {
-		key = opposite
-		c.Negative = !c.Negative
-		c.Conditional = c.Conditional || c.Head != ""
+	if opposite, ok := opposites()[key]; ok {
+		c.deny(opposite)
+		return
 	}
+	c.put(key)
+}
+
+// deny adds a content word of the predicate whose opposite is written.
+func (c *Clause) deny(key string) {
+	c.Negative = !c.Negative
+	c.Conditional = c.Conditional || c.Head != ""
+	c.put(key)
+}
+
+func (c *Clause) put(key string) {
 	if c.Head == "" && !c.Named {
 		c.Head = key
 		return

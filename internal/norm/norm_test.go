@@ -1,6 +1,7 @@
 package norm_test
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -101,4 +102,53 @@ func FuzzRead(f *testing.F) {
 			t.Error(m)
 		}
 	})
+}
+
+// What need not be is a permission, whoever may act alone is told apart, and quantities have one form for many wordings.
+func TestMeanings(t *testing.T) {
+	clause := func(s string) norm.Clause {
+		t.Helper()
+		list := norm.Read(s, rule.Must)
+		if len(list) == 0 {
+			t.Fatalf("%q has no clause", s)
+		}
+		return list[0]
+	}
+	for _, s := range []string{
+		"Invoices do not need an approval.", "Invoices need no approval.", "No approval is required for invoices.", "Invoices require no approval.", "An approval of invoices is optional.",
+		"Approvals of invoices are not mandatory.", "Invoices need not be approved.",
+	} {
+		if c := clause(s); !c.Waives || c.Force != norm.Permit || !c.Negative {
+			t.Errorf("%q: waives %v, force %d, negative %v", s, c.Waives, c.Force, c.Negative)
+		}
+	}
+	for _, s := range []string{"Invoices need an approval.", "Invoices must not be approved.", "An approval is mandatory.", "Invoices require two approvals."} {
+		if c := clause(s); c.Waives || c.Force != norm.Require {
+			t.Errorf("%q: waives %v, force %d", s, c.Waives, c.Force)
+		}
+	}
+	for s, want := range map[string]norm.Interval{
+		"Incidents must be reported within 3 days.":       {Lo: math.Inf(-1), Hi: 3 * 86400},
+		"Employees have 3 days to report incidents.":      {Lo: math.Inf(-1), Hi: 3 * 86400},
+		"Log files must be deleted after 30 days.":        {Lo: math.Inf(-1), Hi: 30 * 86400},
+		"Keep log files for a year.":                      {Lo: 365 * 86400, Hi: 365 * 86400},
+		"Meetings must start before 9:30.":                {Lo: math.Inf(-1), Hi: 570, HiOpen: true},
+		"Meetings must start at 2pm.":                     {Lo: 840, Hi: 840},
+		"Reports are sent after the 5th of the month.":    {Lo: 5, LoOpen: true, Hi: math.Inf(1)},
+		"Deployments on weekends are prohibited.":         {Lo: 6, Hi: 7},
+		"Deployments must be made on working days.":       {Lo: 1, Hi: 5},
+		"Releases require one reviewer.":                  {Lo: 1, Hi: 1},
+		"Complaints must be answered within a fortnight.": {Lo: math.Inf(-1), Hi: 14 * 86400},
+	} {
+		if c := clause(s); len(c.Quantities) != 1 || c.Quantities[0].Interval != want {
+			t.Errorf("%q: %+v, want %+v", s, c.Quantities, want)
+		}
+	}
+	if c := clause("Only managers may sign contracts."); !c.Only || c.Passive {
+		t.Errorf("%+v", c)
+	}
+	list := norm.Read("Backups may be stored unencrypted.", rule.May)
+	if len(list) != 2 || list[1].Head != norm.Key("encrypt") || !list[1].Negative || list[1].Force != norm.Permit {
+		t.Errorf("%+v", list)
+	}
 }

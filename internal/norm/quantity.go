@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -67,7 +68,15 @@ type scale struct {
 	factor float64
 }
 
-var units = func() map[string]scale {
+// Units of places in the day, the month and the week.
+const (
+	clock    = "minute of the day"
+	monthDay = "day of the month"
+	// WeekDay is the unit of days of the week: Monday is 1.
+	WeekDay = "day of the week"
+)
+
+var units = sync.OnceValue(func() map[string]scale {
 	out := map[string]scale{}
 	add := func(unit string, factor float64, names string) {
 		for n := range strings.FieldsSeq(names) {
@@ -81,6 +90,8 @@ var units = func() map[string]scale {
 	add("time", 3600, "h hour hours")
 	add("time", day, "d day days")
 	add("time", 7*day, "week weeks")
+	add("time", 14*day, "fortnight fortnights")
+	add("time", 90*day, "quarter quarters")
 	add("time", 30*day, "month months")
 	add("time", 365*day, "year years")
 	add("size", 1, "byte bytes")
@@ -96,13 +107,15 @@ var units = func() map[string]scale {
 	add("gbp", 1, "gbp pound pounds")
 	add("metre", 1, "m metre metres meter meters")
 	add("metre", 1000, "km")
+	add(clock, 1, clock)
+	add(monthDay, 1, monthDay)
 	return out
-}()
+})
 
 var currency = map[rune]string{'€': "eur", '$': "usd", '£': "gbp"}
 
 var numberWords = map[string]float64{
-	"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "twelve": 12, "twenty": 20,
+	"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "fourteen": 14, "fifteen": 15, "eighteen": 18, "twenty": 20, "forty": 40, "fifty": 50, "seventy": 70, "eighty": 80, "hundred": 100,
 	"thirty": 30, "sixty": 60, "ninety": 90,
 }
 
@@ -114,6 +127,9 @@ var labels = list("version port article section rule level tls ssl iso sha step 
 func numberOf(text string) (n float64, unit string, ok bool) {
 	if n, ok := numberWords[text]; ok {
 		return n, "", true
+	}
+	if n, unit, ok := moment(text); ok {
+		return n, unit, true
 	}
 	for sign, name := range currency {
 		if rest, found := strings.CutPrefix(text, string(sign)); found {
@@ -132,12 +148,101 @@ func numberOf(text string) (n float64, unit string, ok bool) {
 	case suffix == "":
 	case suffix == "k" && unit != "":
 		n *= 1000
-	case units[suffix].unit != "":
+	case units()[suffix].unit != "":
 		unit = suffix
 	default:
 		return 0, "", false // an identifier such as 2fa
 	}
 	return n, unit, true
+}
+
+// moment reads a time of the day, such as 9:30 and 5pm, or a day of the month, such as 5th.
+func moment(text string) (n float64, unit string, ok bool) {
+	if hours, minutes, found := strings.Cut(text, ":"); found {
+		h, err1 := strconv.Atoi(hours)
+		m, err2 := strconv.Atoi(minutes)
+		return float64(60*h + m), clock, err1 == nil && err2 == nil && len(minutes) == 2 && h < 25 && m < 60
+	}
+	for i, half := range []string{"am", "pm"} {
+		if hours, found := strings.CutSuffix(text, half); found {
+			h, err := strconv.Atoi(hours)
+			return float64(60 * (h%12 + 12*i)), clock, err == nil && h > 0 && h < 13
+		}
+	}
+	for _, end := range []string{"st", "nd", "rd", "th"} {
+		if day, found := strings.CutSuffix(text, end); found {
+			d, err := strconv.Atoi(day)
+			return float64(d), monthDay, err == nil && d > 0 && d < 32
+		}
+	}
+	return 0, "", false
+}
+
+// momentBounds are words before a moment.
+var momentBounds = map[string]side{"before": under, "until": atMost, "by": atMost, "after": over, "from": atLeast, "at": exact, "on": exact}
+
+// momentAt reads the words around a moment at i, of which some are used.
+func momentAt(words []placed, i int, n float64, unit string) (Quantity, bool) {
+	from, to, bound := i, i+1, exact
+	if from > 0 && words[from-1].text == "the" {
+		from--
+	}
+	if from == 0 {
+		return Quantity{}, false
+	}
+	bound, ok := momentBounds[words[from-1].text]
+	if !ok {
+		return Quantity{}, false
+	}
+	from--
+	if unit == monthDay {
+		if to+2 >= len(words) || words[to].text != "of" || words[to+2].text != "month" {
+			return Quantity{}, false
+		}
+		to += 3
+	}
+	return take(words, from, to, Quantity{Unit: unit, Interval: bound.interval(n)}), true
+}
+
+// take makes a quantity of the words from from to before to.
+func take(words []placed, from, to int, q Quantity) Quantity {
+	q.Span = Span{words[from].from, words[to-1].to}
+	if q.Place == 0 {
+		q.Place = words[to-1].place
+	}
+	text := make([]string, 0, to-from)
+	for k := from; k < to; k++ {
+		words[k].used = true
+		text = append(text, words[k].text)
+	}
+	q.Text = strings.Join(text, " ")
+	return q
+}
+
+// weekDays are the days of the week from Monday on, and what lies between them.
+var weekDays = map[string]Interval{
+	"monday": {Lo: 1, Hi: 1}, "tuesday": {Lo: 2, Hi: 2}, "wednesday": {Lo: 3, Hi: 3}, "thursday": {Lo: 4, Hi: 4}, "friday": {Lo: 5, Hi: 5}, "saturday": {Lo: 6, Hi: 6},
+	"sunday": {Lo: 7, Hi: 7}, "weekend": {Lo: 6, Hi: 7}, "weekday": {Lo: 1, Hi: 5}, "workday": {Lo: 1, Hi: 5},
+}
+
+// daysAt reads days of the week at i: "on Fridays", "on working days". They say when a clause holds.
+func daysAt(words []placed, i int) (Quantity, bool) {
+	from, to := i, i+1
+	day, ok := weekDays[strings.TrimSuffix(words[i].text, "s")]
+	if (words[i].text == "working" || words[i].text == "business") && to < len(words) && words[to].text == "days" && from > 0 && words[from-1].text == "on" {
+		day, ok = weekDays["weekday"], true
+		to++
+	}
+	if !ok {
+		return Quantity{}, false
+	}
+	for from > 0 && (words[from-1].text == "on" || words[from-1].text == "a" || words[from-1].text == "every" || words[from-1].text == "the") {
+		from--
+	}
+	if from == i {
+		return Quantity{}, false
+	}
+	return take(words, from, to, Quantity{Unit: WeekDay, Interval: day, Place: InCondition}), true
 }
 
 // side is how a phrase bounds the number next to it.
@@ -204,8 +309,24 @@ type placed struct {
 func quantitiesOf(words []placed) []Quantity {
 	var out []Quantity
 	for i := range words {
+		if words[i].used || words[i].code {
+			continue
+		}
+		if q, ok := daysAt(words, i); ok {
+			out = append(out, q)
+			continue
+		}
 		n, unit, ok := numberOf(words[i].text)
-		if !ok || words[i].used || words[i].code {
+		if !ok {
+			n, ok = article(words, i)
+		}
+		if !ok {
+			continue
+		}
+		if unit == clock || unit == monthDay {
+			if q, ok := momentAt(words, i, n, unit); ok {
+				out = append(out, q)
+			}
 			continue
 		}
 		if q, ok := quantityAt(words, i, n, unit); ok {
@@ -213,6 +334,18 @@ func quantitiesOf(words []placed) []Quantity {
 		}
 	}
 	return joinBetween(out)
+}
+
+// article reads a as one before a unit of time: "within a week", "for a year".
+func article(words []placed, i int) (float64, bool) {
+	if (words[i].text != "a" && words[i].text != "an") || i == 0 || i+1 >= len(words) || units()[words[i+1].text].unit != "time" {
+		return 0, false
+	}
+	switch words[i-1].text {
+	case "within", "for", "after", "than", "least", "most":
+		return 1, true
+	}
+	return 0, false
 }
 
 func quantityAt(words []placed, i int, n float64, unit string) (Quantity, bool) {
@@ -235,7 +368,8 @@ func quantityAt(words []placed, i int, n float64, unit string) (Quantity, bool) 
 			break
 		}
 	}
-	if !bounded && (u.unit == "" || numberWords[words[i].text] == 1 || counted && i > 0 && !beforeCount(words[i-1])) {
+	lasting := u.unit == "time" && i > 0 && (words[i-1].text == "for" || words[i-1].text == "after")
+	if !bounded && !lasting && (u.unit == "" || numberWords[words[i].text] == 1 && !(i > 0 && counts[words[i-1].key()]) || counted && i > 0 && !beforeCount(words[i-1])) {
 		return Quantity{}, false // a name or a label
 	}
 	if u.unit == "time" && bound == exact && i > 0 && words[i-1].text == "in" {
@@ -244,25 +378,18 @@ func quantityAt(words []placed, i int, n float64, unit string) (Quantity, bool) 
 	if from > 0 && words[from-1].text == "after" && u.unit == "time" {
 		words[from-1].used = true // after 30 seconds is no order of events
 	}
-	q := Quantity{Unit: u.unit, Place: words[i].place, Interval: bound.interval(n * u.factor), Span: Span{words[from].from, words[to-1].to}}
-	var text []string
-	for k := from; k < to; k++ {
-		words[k].used = true
-		text = append(text, words[k].text)
-	}
-	q.Text = strings.Join(text, " ")
-	return q, true
+	return take(words, from, to, Quantity{Unit: u.unit, Place: words[i].place, Interval: bound.interval(n * u.factor)}), true
 }
 
 // beforeCount reports whether a number behind a word counts what follows, as in "by two people", and does not name it, as in
 // "principle 6 compliance".
 func beforeCount(before placed) bool {
-	switch key := before.key(); key {
-	case "", "contain", "need", "requir", "take", "exact":
-		return !before.code
-	}
-	return false
+	key := before.key()
+	return !before.code && (key == "" || counts[key])
 }
+
+// counts are the compared forms of words before a number of things.
+var counts = list("contain need requir take exact")
 
 func matches(words []placed, phrase []string) bool {
 	for k, w := range phrase {
@@ -277,7 +404,7 @@ func matches(words []placed, phrase []string) bool {
 func unitAt(words []placed, i int, written string) (u scale, end int, counted bool) {
 	end = i + 1
 	if written != "" {
-		return units[written], end, false
+		return units()[written], end, false
 	}
 	if strings.HasSuffix(words[i].text, "%") {
 		return scale{"percent", 1}, end, false
@@ -287,14 +414,14 @@ func unitAt(words []placed, i int, written string) (u scale, end int, counted bo
 	}
 	next := words[end].text
 	if days := next == "business" || next == "working"; (days || next == "calendar") && end+1 < len(words) {
-		if known, ok := units[words[end+1].text]; ok {
+		if known, ok := units()[words[end+1].text]; ok {
 			if days {
 				known.unit = "working " + known.unit
 			}
 			return known, end + 2, false
 		}
 	}
-	if known, ok := units[next]; ok {
+	if known, ok := units()[next]; ok {
 		return known, end + 1, false
 	}
 	if words[end].code || noContent[next] || measures[next] || !unicode.IsLetter(rune(next[0])) {

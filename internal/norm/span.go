@@ -13,8 +13,11 @@ type Span struct{ From, To int }
 // are left out.
 func (c *Clause) Spans(wanted func(key string) bool) []Span {
 	return c.spans(func(w *placed) bool {
+		if base := denied(w.text); base != "" && !w.code && wanted(base) {
+			return true
+		}
 		if key := w.key(); key != "" {
-			opposite, turned := opposites[key]
+			opposite, turned := opposites()[key]
 			return wanted(key) || turned && wanted(opposite)
 		}
 		return false
@@ -31,8 +34,8 @@ func (c *Clause) Polarity() []Span {
 		if w.code {
 			return false
 		}
-		_, opposite := opposites[w.key()]
-		return opposite || negations[w.text] || strings.HasSuffix(w.text, "n't")
+		_, opposite := opposites()[w.key()]
+		return opposite || denied(w.text) != "" || negations[w.text] || strings.HasSuffix(w.text, "n't")
 	})
 }
 

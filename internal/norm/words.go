@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -67,7 +68,7 @@ func (w word) key() string {
 		return ""
 	}
 	stem := corpus.Stem(w.text)
-	if same, ok := synonyms[stem]; ok {
+	if same, ok := synonyms()[stem]; ok {
 		return same
 	}
 	return stem
@@ -174,7 +175,7 @@ func list(lines ...string) map[string]bool {
 // noContent are words that say nothing about what a rule is about.
 var noContent = list(
 	"a an the this that these those it its they them their he she his her we our you your i my who which what whose there here",
-	"be is are was were been being am do does did done has had get gets got become becomes",
+	"be is are was were been being am do does did has had get gets got become becomes",
 	"and or nor but so as than then also too both either neither just even still yet very",
 	"of in on at to from by with for into onto over under about against between through via per within upon among toward towards across",
 	"all any every each some no not never always ever whatever whenever wherever",
@@ -184,7 +185,9 @@ var noContent = list(
 )
 
 // synonyms maps several words of like meaning to the one by which they are compared, as stems.
-var synonyms = groups(
+var synonyms = sync.OnceValue(func() map[string]string { return groups(synonymLines...) })
+
+var synonymLines = []string{
 	"use employ utilis util utilize utilise usage",
 	"store save persist",
 	"keep retain retent kept",
@@ -213,7 +216,8 @@ var synonyms = groups(
 	"mfa two-factor multi-factor 2fa",
 	"invoic bill",
 	"share disclos",
-)
+	"do perform conduct happen done made made",
+}
 
 func groups(lines ...string) map[string]string {
 	out := map[string]string{}
@@ -228,11 +232,13 @@ func groups(lines ...string) map[string]string {
 }
 
 // opposites turn a verb into the one that it is the opposite of, by stem.
-var opposites = stems(map[string]string{
+var opposites = sync.OnceValue(func() map[string]string { return stems(oppositeWords) })
+
+var oppositeWords = map[string]string{
 	"disable": "enable", "deactivate": "enable", "exclude": "include", "omit": "include", "deny": "allow", "reject": "allow", "refuse": "allow",
 	"disallow": "allow", "block": "allow", "hide": "show", "unencrypted": "encrypted", "unsigned": "signed", "unhashed": "hashed",
 	"unverified": "verified", "unapproved": "approved", "unreviewed": "reviewed", "unauthenticated": "authenticated",
-})
+}
 
 func stems(m map[string]string) map[string]string {
 	out := map[string]string{}

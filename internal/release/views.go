@@ -21,6 +21,9 @@ type Views struct {
 	releases store.ReleaseReader
 	rules    store.RuleReader
 	live     LiveViews
+	// Explained, if not nil, returns an error unless the audit log explains the rows of a kind of [store.KindsInForce] with an id: a snapshot, or the
+	// deployments of an environment. Set it before the first use.
+	Explained func(ctx context.Context, projectID, kind, id string) error
 
 	mu     sync.Mutex
 	active map[string]activeAt // by project
@@ -114,6 +117,11 @@ func (v *Views) activeIn(ctx context.Context, projectID string) (map[wire.Enviro
 	read := activeAt{version: live.Version(), ids: map[wire.Environment]string{}}
 	for _, d := range list {
 		read.ids[d.Environment] = d.SnapshotID
+		if v.Explained != nil {
+			if err := v.Explained(ctx, projectID, store.DeploymentInForce, string(d.Environment)); err != nil {
+				return nil, err
+			}
+		}
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -145,6 +153,11 @@ func (v *Views) makeView(ctx context.Context, projectID, id string) (*corpus.Vie
 	snapshot, m, err := manifestOf(ctx, v.releases, projectID, id)
 	if err != nil {
 		return nil, err
+	}
+	if v.Explained != nil {
+		if err := v.Explained(ctx, projectID, store.SnapshotInForce, id); err != nil {
+			return nil, err
+		}
 	}
 	live, err := v.live.View(ctx, projectID)
 	if err != nil {
@@ -179,5 +192,14 @@ func (v *Views) makeView(ctx context.Context, projectID, id string) (*corpus.Vie
 		}
 		states = append(states, store.RuleState{Rule: one, Relationships: outgoing[ref.RuleID]})
 	}
-	return live.Restrict(snapshot.CorpusVersion, m.Federation.tree(), same, states)
+	view, err := live.Restrict(snapshot.CorpusVersion, m.Federation.tree(), same, states)
+	if err != nil || v.Explained == nil || len(others) == 0 {
+		return view, err
+	}
+	// Versions of the past are as the snapshot has them, or decide nothing.
+	if _, root := capture(view); root != snapshot.ContentHash {
+		return nil, rule.Errorf(rule.CodeUnavailable, "snapshot %s cannot be used: the stored versions of its rules are not those that were released. "+
+			"Restore the database from a backup, or deploy another snapshot%w", id, store.ErrDamaged)
+	}
+	return view, nil
 }

@@ -19,6 +19,8 @@ const (
 	BreakGlass         EventType = "signin.break_glass"  // data: actor, key_id, address, at
 	AgentSuspended     EventType = "agent.suspended"     // data: the suspension
 	AgentResumed       EventType = "agent.resumed"       // data: the suspension, which is lifted
+	ToolsHeld          EventType = "tools.held"          // data: server, and the tools that a gateway holds back, each with why
+	ToolsAccepted      EventType = "tools.accepted"      // data: server, and the tools that somebody has accepted
 
 	// Something waits for a person, or the wait of its author has ended.
 	RuleSubmitted             EventType = "rule.submitted"              // data: the rule, which is in REVIEW now
@@ -36,7 +38,7 @@ var EventTypes = []EventType{
 	AlertCreated, AlertResolved, EvaluationViolated, SnapshotDeployed, CandidateCreated, CandidatesFound, BreakGlass,
 	RuleSubmitted, EventRevisionProposed, EventRevisionApproved, EventRevisionRejected, WaiverRequested, SnapshotApprovalRequested,
 	ApprovalRequested, ApprovalDecided,
-	AgentSuspended, AgentResumed,
+	AgentSuspended, AgentResumed, ToolsHeld, ToolsAccepted,
 }
 
 // Event is something that has happened in a project. It is published in the transaction of its cause.

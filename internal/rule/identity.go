@@ -89,3 +89,10 @@ func (s *Suspension) Stops(i Identity) bool {
 	}
 	return slices.ContainsFunc(i.Agents(), func(name string) bool { return FoldName(name) == FoldName(s.Agent) })
 }
+
+// ToolChange is a tool of an MCP server whose definition is not the pinned one.
+type ToolChange struct {
+	Name string   `json:"name"`
+	Hash string   `json:"hash"` // SHA-256 of its definition in canonical JSON, in hexadecimal digits
+	Why  []string `json:"why,omitempty"`
+}

@@ -11,6 +11,8 @@ import (
 type RuleState struct {
 	Rule          rule.Rule
 	Relationships []rule.Relationship
+	// Hash is that of the row; zero where it was not read from the database as the rule is now.
+	Hash RowHash
 }
 
 // Tally is how many rules of all statuses a project has, and a digest of their rows, as they were counted with the last change of rules.

@@ -77,6 +77,7 @@ type Readers struct {
 	Queue       QueueReader
 	Servers     ServerReader
 	Logs        LogReader
+	InForce     InForceReader
 	Bundles     BundleReader
 }
 
@@ -115,5 +116,6 @@ type Tx struct {
 	Queue       QueueTx
 	Servers     ServerTx
 	Logs        LogTx
+	InForce     InForceTx
 	Bundles     BundleTx
 }

@@ -178,7 +178,8 @@ func summary(e *store.WebhookEvent) (title string, lines []string) {
 		Decision                                                      string `json:"decision_note"`
 		ExpiresAt                                                     string `json:"expires_at"`
 		Environments                                                  []struct{ Environment string }
-		Repository, Agent, Person                                     string
+		Repository, Agent, Person, Server                             string
+		Tools                                                         []rule.ToolChange
 		SuspendedBy                                                   string `json:"suspended_by"`
 		LiftedBy                                                      string `json:"lifted_by"`
 		LiftReason                                                    string `json:"lift_reason"`
@@ -227,6 +228,14 @@ func summary(e *store.WebhookEvent) (title string, lines []string) {
 		return "An agent was suspended" + named(d.Agent), nonEmpty(d.Reason, about("For", d.Person), about("By", d.SuspendedBy))
 	case rule.AgentResumed:
 		return "An agent may act again" + named(d.Agent), nonEmpty(d.LiftReason, about("For", d.Person), about("By", d.LiftedBy))
+	case rule.ToolsHeld, rule.ToolsAccepted:
+		for _, t := range d.Tools {
+			lines = append(lines, strings.Join(nonEmpty(t.Name, strings.Join(t.Why, ", ")), ": "))
+		}
+		if e.Type == rule.ToolsAccepted {
+			return "Tools of an MCP server were accepted" + named(d.Server), append(lines, nonEmpty(about("Reported by", d.Actor))...)
+		}
+		return "Tools of an MCP server have changed and are held back" + named(d.Server), append(lines, nonEmpty(about("Reported by", d.Actor))...)
 	case rule.CandidateCreated:
 		return "A rule was discovered", nonEmpty(d.Statement, about("From", d.SourceFile))
 	case rule.RuleSubmitted:

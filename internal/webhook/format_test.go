@@ -102,6 +102,10 @@ func TestSlackMessages(t *testing.T) {
 			store.WebhookEvent{Type: rule.SnapshotApprovalRequested, Data: json.RawMessage(`{"name":"May","created_by":"ann","environments":[{"environment":"production","approvals":2}]}`)},
 			"A snapshot waits for approval: May", "For production\nBy ann\n",
 		},
+		"tools": {
+			store.WebhookEvent{Type: rule.ToolsHeld, Severity: rule.High, Data: json.RawMessage(`{"server":"files","tools":[{"name":"write","hash":"x","why":["it changed its description"]}],"actor":"key:gate"}`)},
+			"[HIGH] Tools of an MCP server have changed and are held back: files", "write: it changed its description\nReported by key:gate\n",
+		},
 		"rolled back": {
 			store.WebhookEvent{Type: rule.SnapshotDeployed, Data: json.RawMessage(`{"environment":"staging","action":"rollback"}`)}, "Rules rolled back in staging", "",
 		},

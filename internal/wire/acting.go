@@ -40,6 +40,26 @@ type SuspendAgent struct {
 	Reason string `json:"reason" minLength:"1" maxLength:"4000" doc:"Why." example:"It deleted a production table."`
 }
 
+// States of tools of an MCP server.
+const (
+	ToolsHeld     = "held"
+	ToolsAccepted = "accepted"
+)
+
+// ToolReport is the report of a gateway about pinned tools of an MCP server.
+type ToolReport struct {
+	Server string       `json:"server" minLength:"1" maxLength:"200" doc:"Name of the MCP server, as the gateway has it." example:"filesystem"`
+	State  string       `json:"state" enum:"held,accepted" doc:"held: the gateway does not show the tools to agents and refuses calls of them; accepted: a person has accepted their new definitions."`
+	Tools  []ToolChange `json:"tools" nullable:"false" minItems:"1" maxItems:"100" doc:"The tools concerned."`
+}
+
+// ToolChange is a tool of an MCP server whose definition is not the pinned one.
+type ToolChange struct {
+	Name string   `json:"name" minLength:"1" maxLength:"200" doc:"Name of the tool." example:"write_file"`
+	Hash string   `json:"hash" minLength:"64" maxLength:"64" doc:"SHA-256 of its definition in canonical JSON, in hexadecimal digits."`
+	Why  []string `json:"why,omitempty" nullable:"true" maxItems:"20" doc:"Why it is held back." example:"[\"it changed its description\"]"`
+}
+
 // LiftSuspension is the body that lifts a suspension.
 type LiftSuspension struct {
 	Reason string `json:"reason" minLength:"1" maxLength:"4000" doc:"Why it may act again."`

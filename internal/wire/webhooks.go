@@ -10,7 +10,7 @@ import (
 type CreatePolicy struct {
 	Name       string           `json:"name" minLength:"1" maxLength:"200" doc:"Name, unique within the project." example:"on-call"`
 	URL        string           `json:"url" maxLength:"2048" doc:"Where events are sent: http or https, on the public internet or in a network that webhook_allow_networks allows." example:"https://hooks.example.com/tenet"`
-	EventTypes []rule.EventType `json:"event_types" nullable:"false" doc:"Events to send: alert.created, alert.resolved, evaluation.violated, snapshot.deployed, candidate.created, candidates.found, rule.submitted, revision.proposed, revision.approved, revision.rejected, waiver.requested, snapshot.approval_requested."`
+	EventTypes []rule.EventType `json:"event_types" nullable:"false" doc:"Events to send: alert.created, alert.resolved, evaluation.violated, snapshot.deployed, candidate.created, candidates.found, rule.submitted, revision.proposed, revision.approved, revision.rejected, waiver.requested, snapshot.approval_requested, approval.requested, approval.decided, signin.break_glass, agent.suspended, agent.resumed, tools.held, tools.accepted."`
 	Filter     Filter           `json:"filter,omitzero" doc:"Which of them; all if absent."`
 	Secret     string           `json:"secret,omitempty" doc:"whsec_ and the base64 of 24 to 64 bytes; one is made if absent."`
 	Enabled    Optional[bool]   `json:"enabled,omitzero" nullable:"false" doc:"Whether events are sent; true if absent."`

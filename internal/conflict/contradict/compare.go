@@ -2,6 +2,7 @@ package contradict
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -23,15 +24,17 @@ func forces(a, b *norm.Clause) (Finding, bool) {
 			return Finding{}, false // what is discouraged may be allowed
 		}
 	}
-	if p.Force == norm.Recommend && d.Force == norm.Permit || !sameHead(d, p) || !conditionsMeet(d, p) || !sameLimits(d, p) {
+	if p.Force == norm.Recommend && d.Force == norm.Permit || !sameHead(d, p) || !conditionsMeet(d, p) || p.Force != norm.Permit && !sameLimits(d, p) {
 		return Finding{}, false
+	}
+	if d.Passive && p.Passive && len(d.Subject) > 0 && len(p.Subject) > 0 && !shares(d.Subject, p.Subject) {
+		return Finding{}, false // what is done to different things
 	}
 	dw, pw := d.Words(), p.Words()
 	least := 2 // words, or it is not clear what either speaks of
 	if d.Head == "" || p.Head == "" {
 		least = 1 // to use a thing is the least that one can do with it
-		delete(dw, "use")
-		delete(pw, "use")
+		dw, pw = acting(dw), acting(pw)
 	}
 	if len(pw) < least || len(dw) < least {
 		return Finding{}, false
@@ -41,7 +44,7 @@ func forces(a, b *norm.Clause) (Finding, bool) {
 	switch {
 	case len(missing) == 0 && len(pw) == len(dw):
 		confidence = .95
-	case d.Bounded(norm.InPredicate): // the same number for other things
+	case d.Bounded(norm.InPredicate) && p.Force != norm.Permit: // the same number for other things
 		return Finding{}, false
 	case d.Conditional || p.Conditional:
 		return Finding{}, false // how a thing is done says nothing about whether it is
@@ -58,7 +61,19 @@ func forces(a, b *norm.Clause) (Finding, bool) {
 	case d.Force == norm.Recommend || p.Force == norm.Recommend:
 		confidence *= .85
 	}
-	return Finding{Force, fmt.Sprintf("%s %s what %s forbids", quoted(d), verb(d), quoted(p)), confidence, [2][]norm.Span{polarity(a), polarity(b)}}, true
+	denies := "forbids"
+	if p.Force == norm.Permit {
+		denies = "does not demand"
+	}
+	return Finding{Force, fmt.Sprintf("%s %s what %s %s", quoted(d), verb(d), quoted(p), denies), confidence, [2][]norm.Span{polarity(a), polarity(b)}}, true
+}
+
+// acting returns words without those that only say that something is done.
+func acting(s norm.Set) norm.Set {
+	out := maps.Clone(s)
+	delete(out, "use")
+	delete(out, "do")
+	return out
 }
 
 func verb(c *norm.Clause) string {
@@ -83,8 +98,11 @@ func within(words []string, s norm.Set) bool {
 
 // sameHead reports whether two clauses are about doing the same: the heads are equal, or one only names the thing.
 func sameHead(a, b *norm.Clause) bool {
-	vague := func(h string) bool { return h == "" || h == "use" }
-	return a.Head == b.Head || (a.Head == "" && vague(b.Head)) || (b.Head == "" && vague(a.Head))
+	vague := func(h string) bool { return h == "" || h == "use" || h == "do" }
+	names := func(named, other *norm.Clause) bool { // an approval is required, and to approve
+		return named.Head == "" && (vague(other.Head) || named.Subject[other.Head])
+	}
+	return a.Head == b.Head || names(a, b) || names(b, a)
 }
 
 // conditionsMeet reports whether the numbers that two clauses begin to hold at leave anything that both hold for. Numbers of
@@ -150,6 +168,8 @@ func limits(a, b *norm.Clause) (Finding, bool) {
 		confidence = .75
 	case same && x.Differs(y.Interval):
 		confidence = .8
+	case x.Differs(y.Interval) && a.Head == b.Head && (bearsMore(a, b, aw, bw) || bearsMore(b, a, bw, aw)):
+		confidence = .7
 	default:
 		return Finding{}, false
 	}
@@ -161,6 +181,11 @@ func limits(a, b *norm.Clause) (Finding, bool) {
 		marks = [2][]norm.Span{append(a.Polarity(), x.Span), append(b.Polarity(), y.Span)}
 	}
 	return Finding{Limit, fmt.Sprintf("%s and %s set different limits: %s, and %s", quoted(a), quoted(b), x.Text, y.Text), confidence, marks}, true
+}
+
+// bearsMore reports whether a clause only adds to a passive one who has to do it.
+func bearsMore(a, passive *norm.Clause, aw, pw norm.Set) bool {
+	return passive.Passive && !a.Passive && pw.Within(aw) && len(pw) > 1 && within(aw.Minus(pw), a.Subject)
 }
 
 // limited returns the words for which a limit is set, without those that only measure.
@@ -225,6 +250,10 @@ func values(a, b *norm.Clause) (Finding, bool) {
 	left, right := aw.Minus(bw), bw.Minus(aw)
 	isMeasure := func(w string) bool { return measured[w] } // as in local time
 	left, right = slices.DeleteFunc(left, isMeasure), slices.DeleteFunc(right, isMeasure)
+	if len(left)+len(right) == 3 { // "use tabs for indentation", and "indent with spaces"
+		isUse := func(w string) bool { return w == "use" }
+		left, right = slices.DeleteFunc(left, isUse), slices.DeleteFunc(right, isUse)
+	}
 	if len(left) != 1 || len(right) != 1 || len(aw) < 2 || a.Subject[left[0]] || b.Subject[right[0]] {
 		return Finding{}, false
 	}
@@ -266,6 +295,7 @@ var exclusive = lines(
 	"relative absolute",
 	"centralised decentralised",
 	"default named",
+	"euro dollar pound yen franc",
 )
 
 func lines(all ...string) map[string]int {

@@ -82,7 +82,7 @@ func Compare(a, b *Reading) (Finding, bool) {
 	var best Finding
 	for i := range a.clauses {
 		for j := range b.clauses {
-			f, ok := compareClauses(&a.clauses[i], &b.clauses[j])
+			f, ok := compareMeanings(&a.clauses[i], &b.clauses[j])
 			if ok && f.Confidence > best.Confidence && !a.leavesOut(b, &b.clauses[j]) && !b.leavesOut(a, &a.clauses[i]) {
 				best = f
 			}
@@ -116,10 +116,38 @@ func (e *exception) within(words norm.Set) bool {
 	return len(e.words) > 0 && 2*shared >= len(e.words)
 }
 
+// compareMeanings compares two clauses by their words, and then by what these mean.
+func compareMeanings(a, b *norm.Clause) (Finding, bool) {
+	if f, ok := compareClauses(a, b); ok {
+		return f, true
+	}
+	aligned, kinds, turned := align(a, b)
+	if aligned == b {
+		return Finding{}, false
+	}
+	tests := []test{limits, wider, onlys, forces, values}
+	if turned { // a start and an end have limits of their own
+		tests = []test{forces}
+	}
+	f, ok := first(tests, a, aligned)
+	if f.Confidence *= .9; kinds {
+		f.Confidence *= .9
+	}
+	return f, ok
+}
+
 // compareClauses returns the surest contradiction of two clauses.
 func compareClauses(a, b *norm.Clause) (Finding, bool) {
-	for _, test := range []func(a, b *norm.Clause) (Finding, bool){limits, thresholds, forces, values} {
-		if f, ok := test(a, b); ok {
+	return first([]test{limits, thresholds, wider, onlys, forces, values}, a, b)
+}
+
+// test looks for one kind of contradiction.
+type test func(a, b *norm.Clause) (Finding, bool)
+
+// first returns the finding of the first test that has one.
+func first(tests []test, a, b *norm.Clause) (Finding, bool) {
+	for _, find := range tests {
+		if f, ok := find(a, b); ok {
 			return f, true
 		}
 	}

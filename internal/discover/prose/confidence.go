@@ -13,7 +13,7 @@ import (
 var weightsFile string
 
 // weights are those of the signs in confidence.txt, which bench/discovery fits.
-var weights = readWeights(weightsFile)
+var weights map[string]float64
 
 // readWeights reads the weights. It panics where a line is malformed.
 func readWeights(content string) map[string]float64 {
@@ -38,6 +38,7 @@ const Bias = "every statement"
 // Confidence returns the probability that a statement with some signs is a rule, by the logistic function of their weights, in
 // hundredths.
 func Confidence(signs []string) float64 {
+	load()
 	sum := weights[Bias]
 	for _, s := range signs {
 		sum += weights[s]

@@ -34,6 +34,7 @@ type finder struct {
 
 // Find returns the norms of a text, and the places that it has not read. When ctx ends it returns those found until then.
 func Find(ctx context.Context, list []blocks.Block, g Genre) (found []Norm, gaps []Gap) {
+	load()
 	f := &finder{list: list, genre: g, leads: map[int]lead{}, points: -1, loose: -1, orders: map[int]bool{}, tongue: tongueOf(list)}
 	for i := range list {
 		if i%64 == 0 && ctx.Err() != nil {
@@ -303,6 +304,7 @@ func clean(s string) string {
 // Judge reads a statement that is known to be a rule, such as an item of a checklist: its modality, MUST if nothing says
 // otherwise, and its severity.
 func Judge(statement string) Norm {
+	load()
 	r, ok := classify(tokenize(statement), place{genre: Policy, item: true})
 	if !ok {
 		r = reading{modality: rule.Must, means: ByItem}

@@ -12,11 +12,10 @@ import (
 var patternsFile string
 
 var (
-	tables = readPatterns(patternsFile)
 	// modals are the wordings within a sentence.
-	modals = tables["modals"]
+	modals table
 	// openings are the wordings that begin an order, besides its verb.
-	openings = tables["openings"]
+	openings table
 )
 
 // pattern is a row of patterns.txt, which explains its parts.

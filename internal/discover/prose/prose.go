@@ -73,10 +73,14 @@ const (
 )
 
 // Sentences returns the places of the sentences in a text.
-func Sentences(s string) [][2]int { return sentences(s) }
+func Sentences(s string) [][2]int {
+	load()
+	return sentences(s)
+}
 
 // Constant makes the norm of a sentence of a block that states what values always are.
 func Constant(b *blocks.Block, at [2]int) Norm {
+	load()
 	f := finder{list: []blocks.Block{*b}, genre: Remarks}
 	r := reading{modality: rule.Must, means: ByStatement, phrase: "are"}
 	return f.norm(0, b.Text[at[0]:at[1]], lineAt(b, at[0]), r, place{genre: Remarks})

@@ -77,7 +77,7 @@ type concern struct {
 }
 
 // concerns are subjects where a breach hurts others.
-var concerns = []concern{{"security and privacy", grave}, {"safety", list("safety")}, {"the law", list("legal")}, {"money", list("money")}}
+var concerns []concern
 
 // severity weighs a norm by its wording, and says why where it is not as usual.
 func severity(n *Norm, r reading) (s rule.Severity, why string) {
@@ -158,6 +158,7 @@ func shouted(s string) bool {
 
 // Tags returns labels for what the norm is about, by its words, its innermost heading, and the path of its file.
 func (n *Norm) Tags(file string) []string {
+	load()
 	about := lower(n.Statement) + " " + strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) {
 			return unicode.ToLower(r)

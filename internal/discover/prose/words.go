@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"tenet/internal/lexicon"
 )
@@ -13,7 +14,7 @@ import (
 var wordsFile string
 
 // lists are the word lists of words.txt, by their names.
-var lists = readLists(wordsFile)
+var lists map[string]map[string]bool
 
 func readLists(content string) map[string]map[string]bool {
 	all := map[string]map[string]bool{}
@@ -69,52 +70,70 @@ func noun(w string) bool {
 
 // The lists that the code names; words.txt says what each holds.
 var (
-	verbs          = list("verbs")
-	nouns          = list("nouns")
-	things         = list("things")
-	opens          = list("opens")
-	objects        = list("objects")
-	adverbs        = list("adverbs")
-	openers        = list("openers")
-	subordinators  = list("subordinators")
-	nearby         = list("nearby")
-	phrasal        = list("phrasal")
-	determiners    = list("determiners")
-	mentions       = list("mentions")
-	mentionedTails = list("mentionedTails")
-	announcing     = list("announcing")
-	descriptive    = list("descriptive")
-	joining        = list("joining")
-	auxiliaries    = list("auxiliaries")
-	pointers       = list("pointers")
-	asides         = list("asides")
-	advising       = list("advising")
-	running        = list("running")
-	copulas        = list("copulas")
-	negations      = list("negations")
-	nothings       = list("nothings")
-	participles    = list("participles")
-	approvals      = list("approvals")
-	grave          = list("grave")
-	refusing       = list("refusing")
-	looks          = list("looks")
-	bound          = list("bound")
-	organs         = list("organs")
-	idle           = list("idle")
-	breaches       = list("breaches")
-	allowing       = list("allowing")
-	demandingHeads = list("demandingHeads")
-	counted        = list("counted")
-	unfinished     = list("unfinished")
-	enumerating    = list("enumerating")
-	reporting      = list("reporting")
-	reported       = list("reported")
-	abbreviations  = list("abbreviations")
-	wishes         = list("wishes")
-	stating        = list("stating")
-	somebody       = list("somebody")
-	people         = list("people")
+	verbs, nouns, things, opens, objects, adverbs, openers, subordinators, nearby, phrasal, determiners, mentions, mentionedTails,
+	announcing, descriptive, joining, auxiliaries, pointers, asides, advising, running, copulas, negations, nothings, participles,
+	approvals, grave, refusing, looks, bound, organs, idle, breaches, allowing, demandingHeads, counted, unfinished, enumerating,
+	reporting, reported, abbreviations, wishes, stating, somebody, people map[string]bool
 )
+
+// load reads the lists, the patterns and the weights when the first text is read, and not when the program starts.
+var load = sync.OnceFunc(func() {
+	lists = readLists(wordsFile)
+	for name, words := range map[string]*map[string]bool{
+		"verbs":          &verbs,
+		"nouns":          &nouns,
+		"things":         &things,
+		"opens":          &opens,
+		"objects":        &objects,
+		"adverbs":        &adverbs,
+		"openers":        &openers,
+		"subordinators":  &subordinators,
+		"nearby":         &nearby,
+		"phrasal":        &phrasal,
+		"determiners":    &determiners,
+		"mentions":       &mentions,
+		"mentionedTails": &mentionedTails,
+		"announcing":     &announcing,
+		"descriptive":    &descriptive,
+		"joining":        &joining,
+		"auxiliaries":    &auxiliaries,
+		"pointers":       &pointers,
+		"asides":         &asides,
+		"advising":       &advising,
+		"running":        &running,
+		"copulas":        &copulas,
+		"negations":      &negations,
+		"nothings":       &nothings,
+		"participles":    &participles,
+		"approvals":      &approvals,
+		"grave":          &grave,
+		"refusing":       &refusing,
+		"looks":          &looks,
+		"bound":          &bound,
+		"organs":         &organs,
+		"idle":           &idle,
+		"breaches":       &breaches,
+		"allowing":       &allowing,
+		"demandingHeads": &demandingHeads,
+		"counted":        &counted,
+		"unfinished":     &unfinished,
+		"enumerating":    &enumerating,
+		"reporting":      &reporting,
+		"reported":       &reported,
+		"abbreviations":  &abbreviations,
+		"wishes":         &wishes,
+		"stating":        &stating,
+		"somebody":       &somebody,
+		"people":         &people,
+	} {
+		*words = list(name)
+	}
+	concerns = []concern{{"security and privacy", grave}, {"safety", list("safety")}, {"the law", list("legal")}, {"money", list("money")}}
+	topics = readTopics()
+	weights = readWeights(weightsFile)
+	tables := readPatterns(patternsFile)
+	modals, openings = tables["modals"], tables["openings"]
+})
 
 // Ends and beginnings of verbs that are in no list; inflections end words that give no order.
 var (
@@ -130,7 +149,9 @@ type topic struct {
 }
 
 // topics are in the order of their tags.
-var topics = func() []topic {
+var topics []topic
+
+func readTopics() []topic {
 	var all []topic
 	for _, name := range slices.Sorted(maps.Keys(lists)) {
 		if tag, ok := strings.CutPrefix(name, "topic "); ok {
@@ -138,4 +159,4 @@ var topics = func() []topic {
 		}
 	}
 	return all
-}()
+}

@@ -70,9 +70,20 @@ func Open(folder, server string) *Store {
 	return &Store{server: server, file: FileOf(folder, server), now: time.Now}
 }
 
-// Check compares tools of a list with their pins. It returns the definitions that may be shown, and a line for each thing that an operator
+// Note is a thing that an operator should know.
+type Note struct {
+	// Text says it in words.
+	Text string
+	// Tool is a tool that is held back from now on, Hash the hash of its definition, and Why the reasons; empty in other notes.
+	Tool, Hash string
+	Why        []string
+}
+
+func (n Note) String() string { return n.Text }
+
+// Check compares tools of a list with their pins. It returns the definitions that may be shown, and a note for each thing that an operator
 // should know. Last says that the list ends here.
-func (s *Store) Check(tools []json.RawMessage, last bool) (kept []json.RawMessage, notes []string, err error) {
+func (s *Store) Check(tools []json.RawMessage, last bool) (kept []json.RawMessage, notes []Note, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	// Most lists are as pinned: they are read without a lock, and nothing is written.
@@ -93,7 +104,7 @@ func (s *Store) Check(tools []json.RawMessage, last bool) (kept []json.RawMessag
 }
 
 // compare notes in f what is new. Changed reports whether it did.
-func (s *Store) compare(f *File, tools []json.RawMessage, last bool) (kept []json.RawMessage, notes []string, changed bool) {
+func (s *Store) compare(f *File, tools []json.RawMessage, last bool) (kept []json.RawMessage, notes []Note, changed bool) {
 	now := s.now().UTC().Truncate(time.Second)
 	if f.FirstSeen.IsZero() {
 		f.FirstSeen, changed = now, true
@@ -105,17 +116,17 @@ func (s *Store) compare(f *File, tools []json.RawMessage, last bool) (kept []jso
 		d, err := define(raw)
 		switch {
 		case err != nil:
-			notes = append(notes, "a tool is withheld: "+err.Error())
+			notes = append(notes, Note{Text: "a tool is withheld: " + err.Error()})
 			continue
 		case seen[d.name]:
-			notes = append(notes, fmt.Sprintf("the tool %q is listed twice; the second is withheld", d.name))
+			notes = append(notes, Note{Text: fmt.Sprintf("the tool %q is listed twice; the second is withheld", d.name)})
 			continue
 		}
 		seen[d.name] = true
 		t := f.Tools[d.name]
 		if t == nil {
 			if len(f.Tools) >= maxTools {
-				notes = append(notes, fmt.Sprintf("the tool %q is withheld: the server has more than %d", d.name, maxTools))
+				notes = append(notes, Note{Text: fmt.Sprintf("the tool %q is withheld: the server has more than %d", d.name, maxTools)})
 				continue
 			}
 			t = &Tool{}
@@ -142,7 +153,10 @@ func (s *Store) compare(f *File, tools []json.RawMessage, last bool) (kept []jso
 		if t.Pending == nil || t.Pending.Hash != d.hash {
 			t.Pending, changed = &Pending{d.hash, d.canonical, now, why}, true
 			f.Tools[d.name] = t
-			notes = append(notes, fmt.Sprintf("the tool %q is held back: %s. See it with tenet gateway pins list %s", d.name, strings.Join(why, ", "), s.server))
+			notes = append(notes, Note{
+				Text: fmt.Sprintf("the tool %q is held back: %s. See it with tenet gateway pins list %s", d.name, strings.Join(why, ", "), s.server),
+				Tool: d.name, Hash: d.hash, Why: why,
+			})
 		}
 	}
 	if last && !f.Complete {
@@ -167,6 +181,40 @@ func (s *Store) Held(tool string) (string, error) {
 		return "the tool is not in the server's list of tools that was pinned", nil
 	}
 	return "", nil
+}
+
+// Pending returns the hashes of the definitions that are held back, by the names of their tools.
+func (s *Store) Pending() (map[string]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f, err := s.load()
+	if err != nil {
+		return nil, err
+	}
+	pending := map[string]string{}
+	for name, t := range f.Tools {
+		if t.Pending != nil {
+			pending[name] = t.Pending.Hash
+		}
+	}
+	return pending, nil
+}
+
+// Accepted returns the names of those tools among pending, as Pending gave them, whose definitions were accepted since.
+func (s *Store) Accepted(pending map[string]string) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f, err := s.load()
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(pending)) {
+		if t := f.Tools[name]; t != nil && t.Hash == pending[name] {
+			names = append(names, name)
+		}
+	}
+	return names, nil
 }
 
 // Pins returns a copy of the pins.

@@ -23,7 +23,7 @@ func tools(texts ...string) []json.RawMessage {
 // check checks a list and returns the names of the tools that may be shown.
 func check(t *testing.T, s *Store, last bool, texts ...string) (string, []string) {
 	t.Helper()
-	kept, notes, err := s.Check(tools(texts...), last)
+	kept, found, err := s.Check(tools(texts...), last)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,6 +34,13 @@ func check(t *testing.T, s *Store, last bool, texts ...string) (string, []string
 			t.Fatal(err)
 		}
 		names = append(names, tool.Name)
+	}
+	var notes []string
+	for _, n := range found {
+		notes = append(notes, n.String())
+		if (n.Tool != "") != strings.Contains(n.Text, "held back") || (n.Tool != "") != (len(n.Hash) == 64 && len(n.Why) > 0) {
+			t.Errorf("the note %+v is about no tool that is held back, or lacks its reasons", n)
+		}
 	}
 	return strings.Join(names, " "), notes
 }

@@ -236,7 +236,17 @@ func (f *forwarder) answer(ctx context.Context, w http.ResponseWriter, res *http
 	case kind == streamType && res.StatusCode == http.StatusOK:
 		w.WriteHeader(http.StatusOK)
 		_ = http.NewResponseController(w).Flush() // the client waits for the headers of a stream that is silent at first
-		f.stream(ctx, w, res.Body, s)
+		out := &eventWriter{w: w}
+		if res.Request.Method == http.MethodGet { // the stream for what belongs to no request
+			watched, cancel := context.WithCancel(ctx)
+			var watching sync.WaitGroup
+			defer watching.Wait() // w must not be used after the request
+			defer cancel()
+			watching.Go(func() {
+				f.g.watchPins(watched, func() { _ = out.write(&event{name: "message", data: listChanged}) }) // the client may have gone
+			})
+		}
+		f.stream(ctx, out, res.Body, s)
 	case kind == jsonType:
 		f.message(ctx, w, res, s, about)
 	default:
@@ -286,7 +296,7 @@ func (f *forwarder) message(ctx context.Context, w http.ResponseWriter, res *htt
 }
 
 // stream passes events on until the stream ends. Events keep their ids, so that the client can resume with the server.
-func (f *forwarder) stream(ctx context.Context, w http.ResponseWriter, body io.Reader, s *Session) {
+func (f *forwarder) stream(ctx context.Context, w *eventWriter, body io.Reader, s *Session) {
 	in := newEvents(body, maxAnswer)
 	for {
 		ev, err := in.next()
@@ -305,10 +315,22 @@ func (f *forwarder) stream(ctx context.Context, w http.ResponseWriter, body io.R
 				continue
 			}
 		}
-		if ev.write(w) != nil {
+		if w.write(&ev) != nil {
 			return
 		}
 	}
+}
+
+// eventWriter writes events, of the server and of the gateway itself.
+type eventWriter struct {
+	mu sync.Mutex
+	w  http.ResponseWriter
+}
+
+func (o *eventWriter) write(ev *event) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return ev.write(o.w)
 }
 
 // drop forgets a request that nobody will answer.

@@ -63,6 +63,7 @@ func (s *Session) pump(ctx context.Context, toClient, toServer stream) error {
 		close(steps)
 		return errors.Join(err, <-sent)
 	}
+	go s.g.watchPins(ctx, func() { _ = toClient.send(ctx, listChanged, "") }) // a broken side ends what reads it
 	ended := make(chan error, 1)
 	go func() {
 		ended <- carry(toServer, s.fromServer, func(err error) *step {

@@ -8,12 +8,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"tenet/internal/client"
 	"tenet/internal/gateway"
 	"tenet/internal/gateway/pin"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 // Config sets up a gateway. Server, Ask and Note are required.
@@ -37,19 +39,25 @@ type Config struct {
 	Timeout time.Duration
 	// Pins holds the pins of the server; nil pins nothing.
 	Pins *pin.Store
+	// Report reports tools that are held back from now on; nil reports nothing.
+	Report func(ctx context.Context, r wire.ToolReport) error
 	// Note logs a line for the operator.
 	Note func(format string, args ...any)
 }
 
 // Gateway judges the messages between clients and one server.
-type Gateway struct{ cfg Config }
+type Gateway struct {
+	cfg      Config
+	reports  sync.WaitGroup // that are under way
+	withheld heldTools
+}
 
 // New makes a gateway.
 func New(cfg Config) *Gateway {
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = 30 * time.Second
 	}
-	return &Gateway{cfg}
+	return &Gateway{cfg: cfg}
 }
 
 // refusal is why a call does not pass.
@@ -189,6 +197,7 @@ func (g *Gateway) list(m *message) []byte {
 	for _, n := range notes {
 		g.cfg.Note("%s: %s", g.cfg.Server, n)
 	}
+	g.reportHeld(notes)
 	if err != nil {
 		g.cfg.Note("%s: the pins cannot be read or written, so all tools are withheld: %v", g.cfg.Server, err)
 		return failure(m.idJSON, codeRefused, "Tenet: the pins of this server cannot be read or written, so its tools are withheld.", nil)
@@ -196,6 +205,7 @@ func (g *Gateway) list(m *message) []byte {
 	if len(kept) == len(tools) {
 		return m.raw
 	}
+	g.noteHeld()
 	o["tools"] = encode(kept)
 	return success(m.idJSON, o)
 }

@@ -249,6 +249,8 @@ func (s *Session) fromServer(ctx context.Context, raw []byte) *step {
 	}
 	st := &step{ready: done, about: m.id, answer: m.raw}
 	switch {
+	case a.method == "initialize":
+		st.answer = s.g.declare(&m)
 	case a.method == "tools/list":
 		st.answer = s.g.list(&m)
 	case a.call != nil && s.g.cfg.Results && m.result != nil:

@@ -102,6 +102,7 @@ func (t agentTable) Suspend(ctx context.Context, s rule.Suspension) error {
 		" ON CONFLICT DO NOTHING",
 		s.ProjectID, s.ID, s.Agent, s.Person, s.Reason, micros(s.SuspendedAt), s.SuspendedBy, nullable(s.LiftedAt), s.LiftedBy, s.LiftReason,
 		rule.FoldName(s.Agent), rule.FoldName(s.Person))
+	t.changedInForce(s.ProjectID, store.SuspensionInForce, s.ID)
 	return unlessNone(n, err, rule.Errorf(rule.CodeConflict, "the agent %s is suspended already", s.Agent))
 }
 
@@ -118,6 +119,7 @@ func (t agentTable) Lift(ctx context.Context, projectID, id string, at time.Time
 		return s, rule.Errorf(rule.CodeConflict, "the suspension was lifted already, by %s", s.LiftedBy)
 	}
 	s.LiftedAt, s.LiftedBy, s.LiftReason = &at, by, reason
+	t.changedInForce(projectID, store.SuspensionInForce, id)
 	_, err = t.exec(ctx, "lift suspension", "UPDATE suspensions SET lifted_at = ?, lifted_by = ?, lift_reason = ? WHERE project_id = ? AND id = ?",
 		micros(at), by, reason, projectID, id)
 	return s, err

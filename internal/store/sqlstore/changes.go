@@ -58,7 +58,7 @@ type rulePage struct {
 	ids      []string
 	versions []int64
 	bodies   [][]byte
-	sums     []rowSum                       // set by decode
+	hashes   []store.RowHash                // set by decode
 	rels     map[string][]rule.Relationship // by the rule they go out from
 	err      error
 }
@@ -144,7 +144,7 @@ func (t ruleTable) walk(ctx context.Context, projectID string, next nextPage, go
 		}
 		got.add(&p)
 		for i := range rules {
-			if err := fn(store.RuleState{Rule: rules[i], Relationships: p.rels[rules[i].ID]}); err != nil {
+			if err := fn(store.RuleState{Rule: rules[i], Relationships: p.rels[rules[i].ID], Hash: p.hashes[i]}); err != nil {
 				return err
 			}
 		}
@@ -178,13 +178,13 @@ func readAhead(ctx context.Context, next nextPage) (pages <-chan rulePage, stop 
 // decode decodes a page on all processors: it takes longer than reading. A row that does not hold the rule of its keys is an error.
 func (p *rulePage) decode(projectID string) ([]rule.Rule, error) {
 	rules := make([]rule.Rule, len(p.bodies))
-	p.sums = make([]rowSum, len(p.bodies))
+	p.hashes = make([]store.RowHash, len(p.bodies))
 	share := max(64, (len(rules)+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
 	var decoding errgroup.Group
 	for from := 0; from < len(rules); from += share {
 		decoding.Go(func() (err error) {
 			for i := from; i < min(from+share, len(rules)) && err == nil; i++ {
-				p.sums[i] = sumOf(p.ids[i], p.versions[i], p.bodies[i])
+				p.hashes[i] = ruleHash(p.ids[i], p.versions[i], p.bodies[i])
 				if rules[i], err = decodeRule(p.bodies[i]); err != nil || rules[i].ID != p.ids[i] || int64(rules[i].Version) != p.versions[i] {
 					err = damaged("the row of the rule %s of project %q cannot be read", p.ids[i], projectID)
 				}

@@ -82,6 +82,7 @@ func (t federationTable) InsertNodes(ctx context.Context, projectID string, cv i
 				" ON CONFLICT (project_id, id) DO UPDATE SET parent_id = excluded.parent_id, removed = excluded.removed,"+
 				" corpus_version = excluded.corpus_version, body = excluded.body WHERE nodes.removed",
 			projectID, n.ID, optional(n.ParentID), false, cv, body)
+		t.changedInForce(projectID, store.NodeInForce, n.ID)
 		if err := unlessNone(count, err, rule.Errorf(rule.CodeConflict, "there is a node with the id %s already", n.ID)); err != nil {
 			return err
 		}
@@ -102,6 +103,7 @@ func (t federationTable) UpdateNode(ctx context.Context, projectID string, cv in
 	count, err := t.exec(ctx, "update node",
 		"UPDATE nodes SET parent_id = ?, corpus_version = ?, body = ? WHERE project_id = ? AND id = ? AND NOT removed",
 		optional(n.ParentID), cv, body, projectID, n.ID)
+	t.changedInForce(projectID, store.NodeInForce, n.ID)
 	return unlessNone(count, err, rule.NotFound("node", n.ID))
 }
 
@@ -114,6 +116,15 @@ func (t federationTable) RemoveNode(ctx context.Context, projectID string, cv in
 	}
 	if err != nil {
 		return err
+	}
+	t.changedInForce(projectID, store.NodeInForce, id)
+	attached, err := many(ctx, t.session, unlocked, "attachments of node", "SELECT rule_id FROM node_rules WHERE project_id = ? AND node_id = ? AND NOT removed",
+		[]any{projectID, id}, textFields)
+	if err != nil {
+		return err
+	}
+	for _, ruleID := range attached {
+		t.changedInForce(projectID, store.AttachmentInForce, id+"/"+ruleID)
 	}
 	_, err = t.exec(ctx, "remove attachments of node",
 		"UPDATE node_rules SET removed = ?, corpus_version = ? WHERE project_id = ? AND node_id = ? AND NOT removed", true, cv, projectID, id)
@@ -136,6 +147,7 @@ func (t federationTable) InsertAttachments(ctx context.Context, projectID string
 		a := &list[i]
 		count, err := t.exec(ctx, "insert attachment", insertAttachment, optional(a.OverrideID), a.AllowWeakening, a.Reason, micros(a.CreatedAt),
 			a.CreatedBy, false, cv, projectID, a.RuleID, a.NodeID)
+		t.changedInForce(projectID, store.AttachmentInForce, a.NodeID+"/"+a.RuleID)
 		if err := unlessNone(count, err, t.notAttachable(ctx, projectID, a)); err != nil {
 			return err
 		}
@@ -159,6 +171,7 @@ func (t federationTable) RemoveAttachment(ctx context.Context, projectID string,
 	count, err := t.lockedExec(ctx, corpusOf(projectID), "remove attachment",
 		"UPDATE node_rules SET removed = ?, corpus_version = ? WHERE project_id = ? AND node_id = ? AND rule_id = ? AND NOT removed",
 		true, cv, projectID, nodeID, ruleID)
+	t.changedInForce(projectID, store.AttachmentInForce, nodeID+"/"+ruleID)
 	return unlessNone(count, err, rule.Errorf(rule.CodeNotFound, "the rule %q is not attached to the node", ruleID))
 }
 

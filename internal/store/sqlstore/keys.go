@@ -87,6 +87,7 @@ func (t keyTable) Insert(ctx context.Context, k store.Key) error {
 		"INSERT INTO api_keys ("+keyColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
 		k.ProjectID, k.ID, k.Name, k.Role, k.Hash, micros(k.CreatedAt), k.CreatedBy, nullable(k.ExpiresAt), nullable(k.RevokedAt), nullable(k.LastUsedAt),
 		k.Prefix, k.Owner, k.Agent, string(limits), k.RotatedFrom, k.RotatedTo, k.Refused, nullable(k.LastRefusedAt), k.LastRefusal)
+	t.changedInForce(k.ProjectID, store.KeyInForce, k.ID)
 	return unlessNone(n, err, rule.Errorf(rule.CodeConflict, "there is such a key already; make a new one"))
 }
 
@@ -128,6 +129,7 @@ func (t keyTable) Replace(ctx context.Context, projectID, id, by string, expires
 	if before != "" {
 		return rule.Errorf(rule.CodeConflict, "the key %s was rotated already; rotate the key %s in its place", id, before)
 	}
+	t.changedInForce(projectID, store.KeyInForce, id)
 	_, err := t.exec(ctx, "replace key", "UPDATE api_keys SET rotated_to = ?, expires_at = ? WHERE project_id = ? AND id = ?", by, micros(expires), projectID, id)
 	return err
 }
@@ -141,5 +143,6 @@ func (t keyTable) Revoke(ctx context.Context, projectID, id string, at time.Time
 	err := t.row(ctx, "revoke key",
 		"UPDATE api_keys SET revoked_at = COALESCE(revoked_at, ?) WHERE project_id = ? AND id = ? RETURNING revoked_at",
 		[]any{micros(at), projectID, id}, &revoked)
+	t.changedInForce(projectID, store.KeyInForce, id)
 	return notFound(err, "key", id)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"tenet/internal/rule"
+	"tenet/internal/store"
 )
 
 const projectColumns = "project_id, name, description, two_person, tests_required, policy, corpus_version, created_at, updated_at"
@@ -58,6 +59,7 @@ func (t projectTable) Create(ctx context.Context, p rule.Project) error {
 	if err := unlessNone(n, err, rule.Errorf(rule.CodeConflict, "there is a project %q already", p.ID)); err != nil {
 		return err
 	}
+	t.changedInForce(p.ID, store.ProjectInForce, p.ID)
 	if _, err = t.exec(ctx, "create chain", "INSERT INTO audit_heads (project_id, seq, hash) VALUES (?, 0, '')", p.ID); err != nil {
 		return err
 	}
@@ -75,6 +77,7 @@ func (t projectTable) Update(ctx context.Context, p rule.Project) error {
 	n, err := t.lockedExec(ctx, corpusOf(p.ID), "update project",
 		"UPDATE projects SET name = ?, description = ?, two_person = ?, tests_required = ?, policy = ?, updated_at = ? WHERE project_id = ?",
 		p.Name, p.Description, p.TwoPerson, p.TestsRequired, policy, micros(p.UpdatedAt), p.ID)
+	t.changedInForce(p.ID, store.ProjectInForce, p.ID)
 	return unlessNone(n, err, rule.NotFound("project", p.ID))
 }
 

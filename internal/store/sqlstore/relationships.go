@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tenet/internal/rule"
+	"tenet/internal/store"
 )
 
 const relationshipColumns = "id, from_id, to_id, kind, reason, allow_weakening, created_at, created_by"
@@ -39,6 +40,7 @@ func (t ruleTable) InsertRelationship(ctx context.Context, projectID string, cv 
 	if err := unlessNone(n, err, rule.Errorf(rule.CodeConflict, "there is a %s relationship between these rules already", rel.Kind)); err != nil {
 		return err
 	}
+	t.changedInForce(projectID, store.RelationshipInForce, rel.ID)
 	return t.touch(ctx, projectID, cv, rel.FromID)
 }
 
@@ -54,6 +56,7 @@ func (t ruleTable) DeleteRelationship(ctx context.Context, projectID string, cv 
 	if err != nil {
 		return notFound(err, "relationship", id)
 	}
+	t.changedInForce(projectID, store.RelationshipInForce, id)
 	return t.touch(ctx, projectID, cv, from)
 }
 

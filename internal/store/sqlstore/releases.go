@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+	"strconv"
 
 	"tenet/internal/rule"
 	"tenet/internal/store"
@@ -152,6 +153,7 @@ func (t releaseTable) InsertSnapshot(ctx context.Context, s store.Snapshot) erro
 	n, err := t.exec(ctx, "insert snapshot",
 		"INSERT INTO snapshots ("+snapshotColumns+", manifest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
 		s.ProjectID, s.ID, s.Name, s.Description, s.RuleCount, s.ContentHash, s.CorpusVersion, micros(s.CreatedAt), s.CreatedBy, s.Manifest)
+	t.changedInForce(s.ProjectID, store.SnapshotInForce, s.ID)
 	return unlessNone(n, err, rule.Errorf(rule.CodeConflict, "there is a snapshot %q already", s.ID))
 }
 
@@ -176,6 +178,7 @@ func (t releaseTable) AppendDeployment(ctx context.Context, d store.Deployment) 
 	n, err := t.exec(ctx, "append deployment",
 		"INSERT INTO deployments ("+deploymentColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
 		d.ProjectID, d.Environment, d.Seq, d.Action, d.SnapshotID, micros(d.At), d.By, d.Reason, d.Key, d.Request)
+	t.changedInForce(d.ProjectID, store.DeploymentInForce, string(d.Environment)+"/"+strconv.Itoa(int(d.Seq)))
 	return unlessNone(n, err, rule.Errorf(rule.CodeConflict, "another deployment was made under the key %q", d.Key))
 }
 
@@ -187,6 +190,7 @@ func (t releaseTable) PutGates(ctx context.Context, projectID, environment strin
 	_, err := t.exec(ctx, "put gates",
 		"INSERT INTO release_gates (project_id, environment, body) VALUES (?, ?, ?) ON CONFLICT (project_id, environment) DO UPDATE SET body = excluded.body",
 		projectID, environment, string(body))
+	t.changedInForce(projectID, store.GatesInForce, environment)
 	return err
 }
 

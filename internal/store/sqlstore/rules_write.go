@@ -5,6 +5,7 @@ import (
 	"database/sql"
 
 	"tenet/internal/rule"
+	"tenet/internal/store"
 )
 
 const insertRules = "INSERT INTO rules (project_id, id, slug, version, status, corpus_version, body) VALUES "
@@ -158,7 +159,9 @@ func (t ruleTable) putRules(ctx context.Context, doing string, cv int64, rules [
 		if err != nil {
 			return sum, err
 		}
-		sum.mix(sumOf(r.ID, int64(r.Version), []byte(body)))
+		hash := ruleHash(r.ID, int64(r.Version), []byte(body))
+		t.noteInForce(forceKey{r.ProjectID, store.RuleInForce, r.ID}, &hash)
+		sum.mix(sumOf(hash))
 		args = append(args, r.ProjectID, r.ID, r.Slug, r.Version, string(r.Status), cv, body)
 	}
 	return sum, t.execRows(ctx, doing, insertRules, 7, after, args)

@@ -178,6 +178,8 @@ type txState struct {
 	jobs bool
 	// webhooks holds the webhook policies that the transaction has read, by project.
 	webhooks map[string][]store.WebhookPolicy
+	// inForce holds what the transaction has changed of what is in force, with the hashes that are known.
+	inForce map[forceKey]*store.RowHash
 }
 
 // gate counts the running operations, so that Close can wait for them.

@@ -37,6 +37,7 @@ type (
 	queueTable      struct{ *session }
 	serverTable     struct{ *session }
 	logTable        struct{ *session }
+	inForceTable    struct{ *session }
 	bundleTable     struct{ *session }
 )
 
@@ -76,6 +77,7 @@ func (s *session) readers() store.Readers {
 		Queue:       queueTable{s},
 		Servers:     serverTable{s},
 		Logs:        logTable{s},
+		InForce:     inForceTable{s},
 		Bundles:     bundleTable{s},
 	}
 }
@@ -116,6 +118,7 @@ func (s *session) tx() store.Tx {
 		Queue:       queueTable{s},
 		Servers:     serverTable{s},
 		Logs:        logTable{s},
+		InForce:     inForceTable{s},
 		Bundles:     bundleTable{s},
 	}
 }

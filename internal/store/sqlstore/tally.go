@@ -16,14 +16,17 @@ import (
 // costs time in proportion to the changed rows.
 type rowSum [16]byte
 
-func sumOf(id string, version int64, body []byte) (out rowSum) {
+func sumOf(hash store.RowHash) rowSum { return rowSum(hash[:len(rowSum{})]) }
+
+// ruleHash is the hash of a stored rule.
+func ruleHash(id string, version int64, body []byte) (out store.RowHash) {
 	h := sha256.New()
 	h.Write([]byte(id)) // a hash never fails to write
 	h.Write([]byte{0})
 	h.Write(strconv.AppendInt(nil, version, 10))
 	h.Write([]byte{0})
 	h.Write(body)
-	copy(out[:], h.Sum(nil))
+	h.Sum(out[:0])
 	return out
 }
 
@@ -100,8 +103,8 @@ type counted struct {
 
 func (c *counted) add(p *rulePage) {
 	c.rules += len(p.bodies)
-	for _, sum := range p.sums {
-		c.sum.mix(sum)
+	for _, hash := range p.hashes {
+		c.sum.mix(sumOf(hash))
 	}
 }
 
@@ -136,7 +139,7 @@ func sumsOf(ctx context.Context, t ruleTable, projectID string, ids []string) (a
 		var version int64
 		var body sql.RawBytes
 		err := rows.Scan(&id, &version, &body)
-		all.mix(sumOf(id, version, body))
+		all.mix(sumOf(ruleHash(id, version, body)))
 		return err
 	})
 	return all, err

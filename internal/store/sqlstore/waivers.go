@@ -63,6 +63,7 @@ func (t waiverTable) Insert(ctx context.Context, w rule.Waiver) error {
 		w.ProjectID, w.ID, w.RuleID, string(w.Severity), w.Fingerprint, w.Repository, w.Reason, w.Approver, micros(w.ExpiresAt), micros(w.CreatedAt), w.CreatedBy,
 		nullable(w.ApprovedAt), w.ApprovedBy, nullable(w.RevokedAt), w.RevokedBy,
 	})
+	t.changedInForce(w.ProjectID, store.WaiverInForce, w.ID)
 	if t.d.duplicate(err) {
 		return errors.Join(rule.Errorf(rule.CodeConflict, "a waiver with this id exists already; give it a new one"), err)
 	}
@@ -74,6 +75,7 @@ func (t waiverTable) Mark(ctx context.Context, w rule.Waiver) error {
 	if _, err := t.Get(ctx, w.ProjectID, w.ID); err != nil {
 		return err
 	}
+	t.changedInForce(w.ProjectID, store.WaiverInForce, w.ID)
 	_, err := t.exec(ctx, "mark waiver", "UPDATE waivers SET approved_at = ?, approved_by = ?, revoked_at = ?, revoked_by = ? WHERE project_id = ? AND id = ?",
 		nullable(w.ApprovedAt), w.ApprovedBy, nullable(w.RevokedAt), w.RevokedBy, w.ProjectID, w.ID)
 	return err

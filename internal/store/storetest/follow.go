@@ -80,6 +80,14 @@ func testFollow(t *testing.T, f *fixture) {
 	if diff := cmp.Diff(whole, followed); diff != "" {
 		t.Errorf("followed changes differ from the whole (-whole +followed):\n%s", diff)
 	}
+	hashes := map[string]store.RowHash{}
+	rows, err := f.s.InForce.Rows(f.ctx, "p", store.RuleInForce, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		hashes[r.ID] = r.Hash
+	}
 	slices.SortFunc(rels, func(a, b rule.Relationship) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	for _, r := range rules {
 		var want []rule.Relationship
@@ -88,7 +96,7 @@ func testFollow(t *testing.T, f *fixture) {
 				want = append(want, rel)
 			}
 		}
-		if diff := cmp.Diff(store.RuleState{Rule: r, Relationships: want}, whole[r.ID]); diff != "" {
+		if diff := cmp.Diff(store.RuleState{Rule: r, Relationships: want, Hash: hashes[r.ID]}, whole[r.ID]); diff != "" {
 			t.Errorf("rule %s (-want +got):\n%s", r.ID, diff)
 		}
 	}

@@ -38,6 +38,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"trees over audit chains":            testLogs,
 		"tiles":                              testTiles,
 		"checkpoints":                        testCheckpoints,
+		"what is in force":                   testInForce,
 		"usage of keys":                      testKeyUsage,
 		"usage of models":                    testModelDays,
 		"jobs of all projects":               testAllJobs,

@@ -376,6 +376,7 @@ var (
 	ListActing    = get[wire.Page[wire.ActingAgent]]("/api/v1/acting-agents")
 	SuspendAgent  = post[wire.SuspendAgent, rule.Suspension]("/api/v1/suspensions")
 	Suspensions   = get[wire.Page[rule.Suspension]]("/api/v1/suspensions")
+	ReportTools   = post[wire.ToolReport, wire.None]("/api/v1/gateway/tools")
 	LiftSuspended = post[wire.LiftSuspension, rule.Suspension]("/api/v1/suspensions/{id}/lift")
 	SignInWays    = get[wire.SignInWays]("/api/v1/signin").anywhere()
 	Whoami        = get[wire.Whoami]("/api/v1/whoami").anywhere()

@@ -1643,7 +1643,7 @@ export interface CreateNode {
 export interface CreatePolicy {
   /** Whether events are sent; true if absent. */
   enabled?: boolean;
-  /** Events to send: alert.created, alert.resolved, evaluation.violated, snapshot.deployed, candidate.created, candidates.found, rule.submitted, revision.proposed, revision.approved, revision.rejected, waiver.requested, snapshot.approval_requested. */
+  /** Events to send: alert.created, alert.resolved, evaluation.violated, snapshot.deployed, candidate.created, candidates.found, rule.submitted, revision.proposed, revision.approved, revision.rejected, waiver.requested, snapshot.approval_requested, approval.requested, approval.decided, signin.break_glass, agent.suspended, agent.resumed, tools.held, tools.accepted. */
   event_types: Array<string>;
   /** Which of them; all if absent. */
   filter?: Filter;
@@ -6352,6 +6352,24 @@ export interface ToolCallSubject {
   server?: string | null;
   /** Name of the tool; facts.tool. Absent for a method other than tools/call: the method. */
   tool?: string | null;
+}
+
+export interface ToolChange {
+  /** SHA-256 of its definition in canonical JSON, in hexadecimal digits. */
+  hash: string;
+  /** Name of the tool. */
+  name: string;
+  /** Why it is held back. */
+  why?: Array<string> | null;
+}
+
+export interface ToolReport {
+  /** Name of the MCP server, as the gateway has it. */
+  server: string;
+  /** held: the gateway does not show the tools to agents and refuses calls of them; accepted: a person has accepted their new definitions. */
+  state: "held" | "accepted";
+  /** The tools concerned. */
+  tools: Array<ToolChange>;
 }
 
 export interface TransactionSubject {

@@ -127,7 +127,7 @@ export class Operations {
     return this.#caller.call({ method: "GET", path: "/api/v1/audit/log", answer: "json", query: { project_id: parameters.projectId }, again: true }, options);
   }
 
-  /** Verify the audit chain. Walks the chain of the project and reports every edit, deletion, insertion and reordering. With a head that you noted earlier it also finds a chain that was cut short or rewritten. A long chain is verified in parts with limit: the answer's next, given as after_seq and after_hash, goes on. */
+  /** Verify the audit chain. Walks the chain of the project and reports every edit, deletion, insertion and reordering; at its end also rules, keys, waivers and the like that are in force and that no entry explains. With a head that you noted earlier it also finds a chain that was cut short or rewritten. A long chain is verified in parts with limit: the answer's next, given as after_seq and after_hash, goes on. */
   verifyAudit(parameters: { projectId?: string; expectSeq?: number; expectHash?: string; afterSeq?: number; afterHash?: string; limit?: number } = {}, options: CallOptions = {}): Promise<models.AuditReport> {
     return this.#caller.call({ method: "GET", path: "/api/v1/audit/verify", answer: "json", query: { project_id: parameters.projectId, expect_seq: parameters.expectSeq, expect_hash: parameters.expectHash, after_seq: parameters.afterSeq, after_hash: parameters.afterHash, limit: parameters.limit }, again: true }, options);
   }
@@ -495,6 +495,11 @@ export class Operations {
   /** Send a ping to an endpoint. Once and at once, even if the policy is disabled or paused. The answer has the endpoint's response. */
   testPolicy(id: string, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.TestResult> {
     return this.#caller.call({ method: "POST", path: `/api/v1/gateway/policies/${segment(id)}/test`, answer: "json", query: { project_id: parameters.projectId } }, options);
+  }
+
+  /** Report tools that a gateway holds back. A gateway calls it when tools of an MCP server are new or have changed, or hide characters, so that it holds them back until a person accepts them, and once somebody has. Recorded in the audit chain; publishes tools.held or tools.accepted. */
+  reportTools(body: models.ToolReport, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<void> {
+    return this.#caller.call({ method: "POST", path: "/api/v1/gateway/tools", answer: "none", body, query: { project_id: parameters.projectId } }, options);
   }
 
   /** Get the figures on the rules of a project. Evaluations and verdicts, the rules that deny most, are slowest or dormant, the cost of models, the trend by day, and health; of the project, of a team (the owner of rules) or of a federation node. The figures come from daily counts, which outlive old records; as_of is the time of the last count. What was not measured yet is null. */

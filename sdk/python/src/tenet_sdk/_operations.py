@@ -423,7 +423,7 @@ class Operations:
         after_hash: str | None = None,
         limit: int | None = None,
     ) -> models.AuditReport:
-        """Verify the audit chain. Walks the chain of the project and reports every edit, deletion, insertion and reordering. With a head that you noted earlier it also finds a chain that was cut short or rewritten. A long chain is verified in parts with limit: the answer's next, given as after_seq and after_hash, goes on."""
+        """Verify the audit chain. Walks the chain of the project and reports every edit, deletion, insertion and reordering; at its end also rules, keys, waivers and the like that are in force and that no entry explains. With a head that you noted earlier it also finds a chain that was cut short or rewritten. A long chain is verified in parts with limit: the answer's next, given as after_seq and after_hash, goes on."""
         return self._caller.call(
             "GET",
             "/api/v1/audit/verify",
@@ -1621,6 +1621,21 @@ class Operations:
             "POST",
             f"/api/v1/gateway/policies/{segment(id)}/test",
             models.TestResult,
+            query={"project_id": project_id},
+        )
+
+    def report_tools(
+        self,
+        body: models.ToolReport | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> None:
+        """Report tools that a gateway holds back. A gateway calls it when tools of an MCP server are new or have changed, or hide characters, so that it holds them back until a person accepts them, and once somebody has. Recorded in the audit chain; publishes tools.held or tools.accepted."""
+        return self._caller.call(
+            "POST",
+            "/api/v1/gateway/tools",
+            NoneType,
+            body=body,
             query={"project_id": project_id},
         )
 
@@ -3703,7 +3718,7 @@ class AsyncOperations:
         after_hash: str | None = None,
         limit: int | None = None,
     ) -> models.AuditReport:
-        """Verify the audit chain. Walks the chain of the project and reports every edit, deletion, insertion and reordering. With a head that you noted earlier it also finds a chain that was cut short or rewritten. A long chain is verified in parts with limit: the answer's next, given as after_seq and after_hash, goes on."""
+        """Verify the audit chain. Walks the chain of the project and reports every edit, deletion, insertion and reordering; at its end also rules, keys, waivers and the like that are in force and that no entry explains. With a head that you noted earlier it also finds a chain that was cut short or rewritten. A long chain is verified in parts with limit: the answer's next, given as after_seq and after_hash, goes on."""
         return await self._caller.call(
             "GET",
             "/api/v1/audit/verify",
@@ -4901,6 +4916,21 @@ class AsyncOperations:
             "POST",
             f"/api/v1/gateway/policies/{segment(id)}/test",
             models.TestResult,
+            query={"project_id": project_id},
+        )
+
+    async def report_tools(
+        self,
+        body: models.ToolReport | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> None:
+        """Report tools that a gateway holds back. A gateway calls it when tools of an MCP server are new or have changed, or hide characters, so that it holds them back until a person accepts them, and once somebody has. Recorded in the audit chain; publishes tools.held or tools.accepted."""
+        return await self._caller.call(
+            "POST",
+            "/api/v1/gateway/tools",
+            NoneType,
+            body=body,
             query={"project_id": project_id},
         )
 

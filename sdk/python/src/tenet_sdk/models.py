@@ -394,6 +394,8 @@ __all__ = [
     "Tests",
     "TextPiece",
     "ToolCallSubject",
+    "ToolChange",
+    "ToolReport",
     "TransactionSubject",
     "Transition",
     "TreeNode",
@@ -2055,7 +2057,7 @@ class CreatePolicy(Struct, kw_only=True, omit_defaults=True):
     enabled: bool | None = None
     """Whether events are sent; true if absent."""
     event_types: list[str]
-    """Events to send: alert.created, alert.resolved, evaluation.violated, snapshot.deployed, candidate.created, candidates.found, rule.submitted, revision.proposed, revision.approved, revision.rejected, waiver.requested, snapshot.approval_requested."""
+    """Events to send: alert.created, alert.resolved, evaluation.violated, snapshot.deployed, candidate.created, candidates.found, rule.submitted, revision.proposed, revision.approved, revision.rejected, waiver.requested, snapshot.approval_requested, approval.requested, approval.decided, signin.break_glass, agent.suspended, agent.resumed, tools.held, tools.accepted."""
     filter: Filter | None = None
     """Which of them; all if absent."""
     format: Literal["standard", "slack"] | None = None
@@ -6757,6 +6759,24 @@ class ToolCallSubject(Struct, kw_only=True, omit_defaults=True, tag_field="kind"
     """Name of the server, as the gateway in front of it has it; checks read it as facts.server."""
     tool: str | None = None
     """Name of the tool; facts.tool. Absent for a method other than tools/call: the method."""
+
+
+class ToolChange(Struct, kw_only=True, omit_defaults=True):
+    hash: str
+    """SHA-256 of its definition in canonical JSON, in hexadecimal digits."""
+    name: str
+    """Name of the tool."""
+    why: list[str] | None = None
+    """Why it is held back."""
+
+
+class ToolReport(Struct, kw_only=True, omit_defaults=True):
+    server: str
+    """Name of the MCP server, as the gateway has it."""
+    state: Literal["held", "accepted"]
+    """held: the gateway does not show the tools to agents and refuses calls of them; accepted: a person has accepted their new definitions."""
+    tools: list[ToolChange]
+    """The tools concerned."""
 
 
 class TransactionSubject(Struct, kw_only=True, omit_defaults=True, tag_field="kind", tag="transaction"):

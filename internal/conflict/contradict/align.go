@@ -1,0 +1,149 @@
+package contradict
+
+import (
+	"math"
+	"slices"
+
+	"tenet/internal/lexicon"
+	"tenet/internal/norm"
+)
+
+// maxApart bounds the words that only one of two clauses has for their meanings to be compared: clauses that differ by more speak of
+// different things.
+const maxApart = 8
+
+// align returns the second clause in the words of the first: where they mean the same, as doctors and physicians do, and where the acts are
+// opposites, as to lock and to unlock are, it says the opposite and turned is set. kinds reports whether a word of one is a kind of a word of the
+// other.
+func align(a, b *norm.Clause) (aligned *norm.Clause, kinds, turned bool) {
+	aw, bw := a.Words(), b.Words()
+	left, right := aw.Minus(bw), bw.Minus(aw)
+	if len(left) == 0 || len(right) == 0 || len(left) == len(aw) || len(left) > maxApart || len(right) > maxApart {
+		return b, false, false
+	}
+	names := map[string]string{}
+	for _, w := range right {
+		form := b.Form(w)
+		if form == "" {
+			continue
+		}
+		for _, o := range left {
+			own := a.Form(o)
+			head := w == b.Head && o == a.Head
+			if own == "" || (w == b.Head) != (o == a.Head) && a.Head != "" && b.Head != "" {
+				continue
+			}
+			switch {
+			case lexicon.Same(own, form):
+			case head && lexicon.Opposite(own, form):
+				turned = !turned
+			case !head && general(a, b, o, w, own, form):
+				kinds = true
+			default:
+				continue
+			}
+			names[w] = o
+			break
+		}
+	}
+	if len(names) == 0 {
+		return b, false, false
+	}
+	out := b.Renamed(names, turned)
+	return &out, kinds, turned
+}
+
+// general reports whether the clause that forbids speaks of a kind of which the other one's word is one: what is forbidden for vehicles is
+// forbidden for cars.
+func general(a, b *norm.Clause, o, w, own, form string) bool {
+	if a.Negative == b.Negative || a.Condition[o] || b.Condition[w] {
+		return false
+	}
+	if a.Negative {
+		return lexicon.Kind(form, own)
+	}
+	return lexicon.Kind(own, form)
+}
+
+// onlys finds demands of one act at different days, or of different people, of which one says "only".
+func onlys(a, b *norm.Clause) (Finding, bool) {
+	if a.Negative || b.Negative || !a.Only && !b.Only {
+		return Finding{}, false
+	}
+	aw, bw := a.Words(), b.Words()
+	reason := quoted(a) + " and " + quoted(b) + " cannot both be kept: one leaves no room for the other"
+	x, y := day(a), day(b)
+	if x != nil && y != nil && x.Apart(y.Interval) && (aw.Within(bw) || bw.Within(aw)) && len(aw) > 0 {
+		return Finding{Value, reason, .8, [2][]norm.Span{{x.Span}, {y.Span}}}, true
+	}
+	for _, pair := range [][2]*norm.Clause{{a, b}, {b, a}} {
+		few, other := pair[0], pair[1]
+		if !few.Only || few.Passive || other.Passive || len(few.Subject) == 0 || len(other.Subject) == 0 || few.Head == "" || few.Head != other.Head ||
+			len(few.Predicate) == 0 || !few.Predicate.Within(other.Words()) || shares(few.Subject, other.Subject) || len(few.Quantities)+len(other.Quantities) > 0 {
+			continue
+		}
+		subjects := func(c *norm.Clause) []norm.Span { return c.Spans(func(key string) bool { return c.Subject[key] }) }
+		return Finding{Force, reason, .7, [2][]norm.Span{subjects(a), subjects(b)}}, true
+	}
+	return Finding{}, false
+}
+
+// day returns the days of the week at which a clause holds; nil for all.
+func day(c *norm.Clause) *norm.Quantity {
+	i := slices.IndexFunc(c.Quantities, func(q norm.Quantity) bool { return q.Unit == norm.WeekDay })
+	if i < 0 {
+		return nil
+	}
+	return &c.Quantities[i]
+}
+
+func shares(a, b norm.Set) bool {
+	for w := range a {
+		if b[w] {
+			return true
+		}
+	}
+	return false
+}
+
+// wider finds a permission that goes beyond a limit: "may have up to 200 lines" beside "at most 50 lines".
+func wider(a, b *norm.Clause) (Finding, bool) {
+	free, bound := a, b
+	if b.Force == norm.Permit {
+		free, bound = b, a
+	}
+	if free.Force != norm.Permit || free.Negative || bound.Force == norm.Permit || !conditionsMeet(a, b) {
+		return Finding{}, false
+	}
+	y, ok := limit(bound)
+	x := single(free)
+	if !ok || x == nil || x.Unit != y.Unit || x.Hi <= y.Hi {
+		return Finding{}, false
+	}
+	if math.IsInf(x.Hi, 0) || math.IsInf(y.Hi, 0) {
+		return Finding{}, false
+	}
+	aw, bw := limited(free), limited(bound)
+	if len(aw) == 0 || len(bw) == 0 || !aw.Within(bw) && !bw.Within(aw) {
+		return Finding{}, false
+	}
+	marks := [2][]norm.Span{{x.Span}, {y.Span}}
+	if free == b {
+		marks = [2][]norm.Span{{y.Span}, {x.Span}}
+	}
+	return Finding{Limit, quoted(free) + " allows more than " + quoted(bound) + ": " + x.Text + ", and " + y.Text, .65, marks}, true
+}
+
+// single returns the quantity of the act of a clause; nil for none and for several.
+func single(c *norm.Clause) *norm.Quantity {
+	var found *norm.Quantity
+	for i := range c.Quantities {
+		if c.Quantities[i].Place == norm.InPredicate {
+			if found != nil {
+				return nil
+			}
+			found = &c.Quantities[i]
+		}
+	}
+	return found
+}

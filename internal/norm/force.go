@@ -1,0 +1,212 @@
+package norm
+
+import (
+	"slices"
+	"strings"
+)
+
+// ownForce is the force that the words of a clause express.
+type ownForce struct {
+	force       Force // 0 if they say nothing
+	negative    bool
+	conditional bool
+	named       bool // the thing is only named, as in "eval is forbidden in tests": no verb follows
+	passive     bool // be follows the verb
+	waives      bool // says that something need not be
+}
+
+// needs are verbs of a demand that become a permission where they are denied.
+var needs = list("need needs require requires")
+
+// needed reads a verb such as needs at i, of which a denial makes a permission. at is where its words begin.
+func (o *ownForce) needed(words []placed, i int) (at, next int, ok bool) {
+	t := words[i].text
+	if !needs[t] || i == 0 || words[i].code || (t == "require" || t == "requires") && (i+1 < len(words) && words[i+1].text == "that") {
+		return 0, 0, false
+	}
+	at, next = i, i+1
+	switch prev := words[i-1].text; {
+	case (prev == "not" || prev == "never") && i > 1:
+		o.waives, at = true, i-2
+	case strings.HasSuffix(prev, "n't"):
+		o.waives, at = true, i-1
+	case prev == "to" || modals[prev] != 0:
+		return 0, 0, false
+	}
+	if next < len(words) && words[next].text == "not" || next < len(words) && words[next].text == "no" {
+		o.waives = true
+		next++
+	}
+	o.force = Require
+	if o.waives {
+		o.force, o.negative = Permit, true
+	}
+	next = o.be(words, next)
+	o.leading(words[:at])
+	return at, next, true
+}
+
+// be skips to and be behind a verb.
+func (o *ownForce) be(words []placed, i int) int {
+	for i < len(words) && (words[i].text == "to" || isBe(words[i].text)) {
+		o.passive = o.passive || isBe(words[i].text)
+		i++
+	}
+	return i
+}
+
+// findForce finds the words of a demand, those from at to before next. The words before them are the subject.
+func findForce(words []placed) (own ownForce, at, next int) {
+	for i := range words {
+		if words[i].place != InPredicate {
+			continue
+		}
+		t := words[i].text
+		if at, next, ok := own.needed(words, i); ok {
+			return own, at, next
+		}
+		if f := modals[t]; f != 0 && !words[i].code {
+			if relative(words, i) {
+				continue
+			}
+			own.force = f
+			own.negative = t == "cannot" || strings.HasSuffix(t, "n't")
+			next = own.after(words, i+1)
+			own.leading(words[:i])
+			if v, end := own.verdict(words, next); end > 0 { // must be forbidden
+				return v.settled(words[end-1].text), i, end
+			}
+			return own, i, next
+		}
+		if isBe(t) {
+			rest := ownForce{}
+			if v, end := rest.verdict(words, rest.after(words, i)); end > 0 {
+				v.leading(words[:i])
+				return v.settled(verdictWord(words, end)), i, end
+			}
+		}
+	}
+	return findCommand(words)
+}
+
+// relative reports whether a verb is in a relative clause, which describes: "keys that must not be shared", "who the users are". A relative
+// clause with a verb of its own ends before the verb, as in "templates that render HTML must escape".
+func relative(words []placed, i int) bool {
+	for k := i - 1; k >= max(0, i-2) && words[k].end == 0; k-- {
+		switch words[k].text {
+		case "that", "which", "who", "whose", "whom", "what":
+			return true
+		}
+	}
+	return false
+}
+
+// after reads the words after a modal verb: not, never, only, be.
+func (o *ownForce) after(words []placed, i int) int {
+	for ; i < len(words); i++ {
+		switch t := words[i].text; {
+		case t == "not" || t == "never":
+			if i+1 < len(words) && (words[i+1].text == "more" || words[i+1].text == "less") {
+				return i
+			}
+			o.negative = true
+		case t == "only":
+			o.conditional = true
+		case isBe(t):
+			o.passive = true
+		case t == "always" || t == "also" || t == "to":
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+// verdict reads a word such as forbidden at i. end is 0 without one.
+func (o ownForce) verdict(words []placed, i int) (v ownForce, end int) {
+	if i >= len(words) || verdicts[words[i].text] == 0 {
+		return o, 0
+	}
+	v = o
+	v.force = verdicts[words[i].text]
+	if v.force < 0 {
+		v.force, v.negative = -v.force, !o.negative
+	}
+	end = i + 1
+	if v.named = true; end < len(words) && (words[end].text == "to" || words[end].text == "from") {
+		v.named = false
+		end++
+	}
+	return v, end
+}
+
+// verdictWord returns the word of a verdict that ends before end.
+func verdictWord(words []placed, end int) string {
+	if w := words[end-1].text; w != "to" && w != "from" {
+		return w
+	}
+	return words[end-2].text
+}
+
+// waivable are verdicts that leave somebody free where they are denied: what is not required is allowed to be left undone.
+var waivable = list("required mandatory obligatory compulsory needed necessary")
+
+// settled makes a denied demand a permission.
+func (o ownForce) settled(verdict string) ownForce {
+	if o.negative && waivable[verdict] || verdict == "optional" {
+		o.force, o.negative, o.waives = Permit, true, true
+	}
+	return o
+}
+
+// leading reads the words before the subject: no, only.
+func (o *ownForce) leading(subject []placed) {
+	for i := range subject {
+		switch subject[i].text {
+		case "no", "nobody", "none", "neither", "never":
+			o.negative = !o.negative
+			return
+		case "only":
+			o.conditional = true
+			return
+		}
+	}
+}
+
+func isBe(t string) bool {
+	return t == "be" || t == "is" || t == "are" || t == "been" || t == "being" || t == "was" || t == "were"
+}
+
+// findCommand is findForce for statements without a modal verb: "Never log passwords", "Logs do not hold passwords".
+func findCommand(words []placed) (own ownForce, at, next int) {
+	start := slices.IndexFunc(words, func(w placed) bool { return w.place == InPredicate })
+	if start < 0 {
+		return own, 0, 0
+	}
+	next = start
+	for next < len(words) && commands[words[next].text] != 0 && !words[next].code {
+		own.negative = own.negative != (commands[words[next].text] < 0)
+		if own.force = Require; words[next].text == "prefer" {
+			own.force = Recommend
+		}
+		next++
+	}
+	if next > start {
+		own.force = 0 // the modality says how binding it is
+		return own, start, next
+	}
+	for i := start; i+1 < len(words) && words[i].place == InPredicate; i++ {
+		t, n := words[i].text, words[i+1].text
+		switch {
+		case (t == "do" || t == "does" || isBe(t)) && (n == "not" || n == "never"):
+			return ownForce{negative: true}, i, i + 2
+		case t == "never":
+			return ownForce{negative: true}, i, i + 1
+		case isBe(t) && i > start:
+			own.passive = true
+			own.leading(words[start:i])
+			return own, i, i + 1
+		}
+	}
+	return own, start, start
+}

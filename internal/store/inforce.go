@@ -1,0 +1,54 @@
+package store
+
+import "context"
+
+// Kinds of what is in force: what decides evaluations, or who may ask for them.
+const (
+	RuleInForce         = "rule"
+	RelationshipInForce = "relationship"
+	NodeInForce         = "node"       // a federation node with its bindings to repositories
+	AttachmentInForce   = "attachment" // a rule at a federation node
+	WaiverInForce       = "waiver"
+	ProjectInForce      = "project" // the policy of a project, and what it demands
+	KeyInForce          = "key"
+	SuspensionInForce   = "suspension"
+	SnapshotInForce     = "snapshot"
+	DeploymentInForce   = "deployment"
+	GatesInForce        = "gates"
+)
+
+// KindsInForce lists the kinds of what is in force.
+var KindsInForce = []string{
+	RuleInForce, RelationshipInForce, NodeInForce, AttachmentInForce, WaiverInForce, ProjectInForce, KeyInForce, SuspensionInForce, SnapshotInForce, DeploymentInForce,
+	GatesInForce,
+}
+
+// RowHash is the SHA-256 of the columns of a row that is in force; zero for a row that has been removed.
+type RowHash [32]byte
+
+// RowInForce is a row that is in force.
+type RowInForce struct {
+	Kind, ID string
+	Hash     RowHash
+}
+
+// InForceReader reads the hashes of what is in force, and the entries of audit chains that recorded it. The default project has the rows that
+// are for all projects.
+type InForceReader interface {
+	// Rows returns the rows of a kind: all, or those of some ids. The ids of relationships are those of the rules that they go out from, and those of attachments
+	// those of their nodes.
+	Rows(ctx context.Context, projectID, kind string, ids []string) ([]RowInForce, error)
+	// Recorded returns up to limit entries of some kinds with Seq > after, in order of Seq.
+	Recorded(ctx context.Context, projectID string, kinds []string, after int64, limit int) ([]AuditEntry, error)
+}
+
+// InForceTx is the memory of a transaction of what it has changed.
+type InForceTx interface {
+	InForceReader
+
+	// Changed returns the rows of a project that the transaction has changed since the last call, as they are now. whole is true after
+	// ChangeAll: what is not among the rows is no longer in force.
+	Changed(ctx context.Context, projectID string) (rows []RowInForce, whole bool, err error)
+	// ChangeAll has the next call of Changed return all rows of a project.
+	ChangeAll(projectID string)
+}

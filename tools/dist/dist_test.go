@@ -1,0 +1,294 @@
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sassoftware/go-rpmutils"
+)
+
+// sample is a release with a small program for Linux and Windows, which is this test: a Go program, so that its modules can be listed.
+func sample(t *testing.T) *release {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &release{root: "../..", out: t.TempDir(), work: t.TempDir(), version: "1.2.0-rc.1", time: time.Unix(1_700_000_000, 0).UTC()}
+	for _, p := range []platform{{"linux", "amd64"}, {"linux", "arm64"}, {"windows", "amd64"}} {
+		r.built = append(r.built, built{p, self})
+	}
+	return r
+}
+
+// made are the files of a sample, which take long to compress.
+var made map[string][]byte
+
+// once returns the files of a sample.
+func once(t *testing.T) map[string][]byte {
+	t.Helper()
+	if made == nil {
+		t.Setenv(keyName, "")
+		made = everything(t, sample(t))
+	}
+	return made
+}
+
+// everything makes all files of a release and returns their contents by name.
+func everything(t *testing.T, r *release) map[string][]byte {
+	t.Helper()
+	for _, step := range []func() error{r.archives, r.packages, r.components, r.wheels, r.npm, r.checksums} {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	made := map[string][]byte{}
+	entries, err := os.ReadDir(r.out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		content, err := os.ReadFile(filepath.Join(r.out, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		made[e.Name()] = content
+	}
+	return made
+}
+
+// names returns the names and modes of the files in a compressed archive.
+func names(t *testing.T, content []byte) (list []string) {
+	t.Helper()
+	z, err := gzip.NewReader(bytes.NewReader(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for archive := tar.NewReader(z); ; {
+		h, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return list
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.ModTime.Unix() != 1_700_000_000 || h.Uid != 0 {
+			t.Errorf("%s: time %v, owner %d", h.Name, h.ModTime, h.Uid)
+		}
+		list = append(list, h.FileInfo().Mode().String()+" "+h.Name)
+	}
+}
+
+// Each file of a release has what installers look for, and two runs give equal files.
+func TestFilesOfARelease(t *testing.T) {
+	first, second := once(t), everything(t, sample(t))
+	for name, content := range first {
+		if !bytes.Equal(content, second[name]) {
+			t.Errorf("%s differs between two runs", name)
+		}
+	}
+	if got := names(t, first["tenet-1.2.0-rc.1-linux-amd64.tar.gz"]); !slices.Contains(got, "-rwxr-xr-x tenet-1.2.0-rc.1-linux-amd64/tenet") || !slices.Contains(got, "-rw-r--r-- tenet-1.2.0-rc.1-linux-amd64/LICENSE") {
+		t.Errorf("the archive holds %v", got)
+	}
+	if got := names(t, first["tenet-rules-linux-arm64-1.2.0-rc.1.tgz"]); !slices.Contains(got, "-rwxr-xr-x package/bin/tenet") {
+		t.Errorf("the package for npm holds %v", got)
+	}
+	if len(first["tenet-1.2.0-rc.1-windows-amd64.zip"]) == 0 || len(first["tenet-rules-win32-x64-1.2.0-rc.1.tgz"]) == 0 {
+		t.Error("the files for Windows are missing")
+	}
+	for name := range first {
+		if name != marker && !strings.Contains(string(first[marker]), "  "+name+"\n") {
+			t.Errorf("%s has no checksum", name)
+		}
+	}
+	if _, ok := first[marker+".sig"]; ok {
+		t.Error("signed without a key")
+	}
+}
+
+// A wheel lists its files with their digests, carries the program as a script and is for one platform.
+func TestWheel(t *testing.T) {
+	const name = "tenet_rules-1.2.0rc1-py3-none-win_amd64.whl"
+	content := once(t)[name]
+	archive, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	texts := map[string]string{}
+	for _, f := range archive.File {
+		in, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[f.Name] = string(text)
+		if strings.HasSuffix(f.Name, "/scripts/tenet.exe") && f.Mode()&0o111 == 0 {
+			t.Error("the program cannot be run")
+		}
+	}
+	for file, text := range texts {
+		sum := sha256.Sum256([]byte(text))
+		if line := file + ",sha256=" + base64.RawURLEncoding.EncodeToString(sum[:]); !strings.HasSuffix(file, "/RECORD") && !strings.Contains(texts["tenet_rules-1.2.0rc1.dist-info/RECORD"], line) {
+			t.Errorf("RECORD lacks %s", line)
+		}
+	}
+	if !strings.Contains(texts["tenet_rules-1.2.0rc1.dist-info/WHEEL"], "Tag: py3-none-win_amd64\n") || texts["tenet_rules-1.2.0rc1.data/scripts/tenet.exe"] == "" {
+		t.Errorf("the wheel holds %d files without a tag or a program", len(texts))
+	}
+}
+
+// The rpm holds the program, the service and settings that an update keeps.
+func TestRPM(t *testing.T) {
+	content := once(t)["tenet-1.2.0-rc.1-linux-arm64.rpm"]
+	rpm, err := rpmutils.ReadRpm(bytes.NewReader(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if arch, err := rpm.Header.GetString(rpmutils.ARCH); err != nil || arch != "aarch64" {
+		t.Errorf("for %s (%v), want aarch64", arch, err)
+	}
+	files, err := rpm.Header.GetFiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	modes := map[string]int{}
+	for _, f := range files {
+		modes[f.Name()] = f.Mode() & 0o777
+	}
+	for name, mode := range map[string]int{"/usr/bin/tenet": 0o755, "/usr/lib/systemd/system/tenet.service": 0o644, "/etc/tenet/tenet.yaml": 0o644, "/usr/lib/sysusers.d/tenet.conf": 0o644} {
+		if modes[name] != mode {
+			t.Errorf("%s has mode %o, want %o", name, modes[name], mode)
+		}
+	}
+}
+
+// The list of components names the modules that the program is made of.
+func TestComponents(t *testing.T) {
+	var bom struct {
+		BomFormat, SpecVersion string
+		Components             []struct{ Purl string }
+	}
+	if err := json.Unmarshal(once(t)["tenet-1.2.0-rc.1-linux-amd64.cdx.json"], &bom); err != nil {
+		t.Fatal(err)
+	}
+	if bom.BomFormat != "CycloneDX" || !slices.ContainsFunc(bom.Components, func(c struct{ Purl string }) bool {
+		return strings.HasPrefix(c.Purl, "pkg:golang/github.com/goreleaser/nfpm/v2@")
+	}) {
+		t.Errorf("%s with %d components, without nfpm, which this test uses", bom.BomFormat, len(bom.Components))
+	}
+}
+
+// The image is small, belongs to nobody, and can check the certificates of others.
+func TestImage(t *testing.T) {
+	r := sample(t)
+	image, err := r.imageOf(r.built[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := image.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if config.Config.User != "65532:65532" || config.Architecture != "amd64" || config.Config.Healthcheck == nil {
+		t.Errorf("the configuration is %+v", config.Config)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(authorities()) || strings.Count(string(authorities()), "BEGIN CERTIFICATE") < 80 {
+		t.Error("the image has too few authorities")
+	}
+	if err := r.image(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Signatures are those of cosign and openssl, and the same each time; other keys are refused.
+func TestSignature(t *testing.T) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+	first, public, err := sign(text, []byte("checksums"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, _, err := sign(text, []byte("checksums"))
+	if err != nil || !bytes.Equal(first, second) {
+		t.Errorf("two signatures differ (%v)", err)
+	}
+	raw, err := base64.StdEncoding.DecodeString(string(first))
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, _ := pem.Decode(public)
+	parsed, err := x509.ParsePKIXPublicKey(block.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	verifier, ok := parsed.(*ecdsa.PublicKey)
+	sum, other := sha256.Sum256([]byte("checksums")), sha256.Sum256([]byte("checksumz"))
+	if !ok || !ecdsa.VerifyASN1(verifier, sum[:], raw) || ecdsa.VerifyASN1(verifier, other[:], raw) {
+		t.Error("the signature is not that of the text")
+	}
+	for _, bad := range []string{"x", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"} {
+		if _, _, err := sign(bad, nil); err == nil {
+			t.Errorf("the key %.30q is taken", bad)
+		}
+	}
+}
+
+func TestVersions(t *testing.T) {
+	for version, want := range map[string]string{"1.2.0": "1.2.0", "1.2.0-rc.1": "1.2.0rc1", "1.2.0-beta.2": "1.2.0b2", "1.2.0-alpha.3": "1.2.0a3"} {
+		if got := pythonVersion(version); got != want || !versionForm.MatchString(version) {
+			t.Errorf("%s: %s, want %s", version, got, want)
+		}
+	}
+	if _, err := choose("linux/amd64,plan9/amd64"); err == nil {
+		t.Error("a platform that is none is taken")
+	}
+}
+
+// A folder that the program has not filled is not emptied.
+func TestForeignFoldersStay(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "thesis.txt"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := emptied(dir); err == nil {
+		t.Error("a folder with files of others was emptied")
+	}
+	if err := os.WriteFile(filepath.Join(dir, marker), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := emptied(dir); err != nil {
+		t.Error(err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("%d files are left", len(left))
+	}
+}
