@@ -76,9 +76,11 @@ test-sdk-adapters: build ## Test the adapters for agent frameworks with the real
 .PHONY: verify
 verify: $(LINTER) ## Check modules, generated files, format and linters; changes nothing
 	@scripts/setup-build.sh git
-	@for script in .ci/run scripts/*.sh; do bash -n "$$script"; done
+	@for script in .ci/run scripts/*.sh scripts/ci/*.sh; do bash -n "$$script"; done
 	@for module in . client; do (cd $$module && go mod tidy -diff) || { echo "verify: $$module/go.mod or go.sum is not tidy; run: go mod tidy" >&2; exit 1; }; done
 	@scripts/verify-generated.sh
+	@scripts/test-chart.sh
+	@cd tools/promcheck && GOWORK=off CGO_ENABLED=0 go test .
 	$(LINTER) run ./... ./client/...
 
 .PHONY: lint
@@ -134,7 +136,12 @@ dist: ## Build the files of a release into dist/: archives, deb, rpm, image, whe
 
 .PHONY: test-dist
 test-dist: ## Build a release for this machine, install each file into an empty place, and get a verdict
+	@cd tools/dist && GOWORK=off CGO_ENABLED=0 go test .
 	@scripts/test-dist.sh
+
+.PHONY: test-chart
+test-chart: ## Render the Helm chart and check it against the schemas of three versions of Kubernetes
+	@scripts/test-chart.sh
 
 .PHONY: soak
 soak: ## Kill nodes at random moments, 200 rounds on each database, and look for what is lost

@@ -61,6 +61,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("URL", "http://"+addr)
 			e.Setenv("EXAMPLES", examples)
 			e.Setenv("ACTION", action)
+			e.Setenv("ACTIONROOT", filepath.Dir(filepath.Dir(filepath.Dir(action))))
 			if program != "" {
 				e.Setenv("PATH", filepath.Dir(program)+string(filepath.ListSeparator)+e.Getenv("PATH"))
 			}

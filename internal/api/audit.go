@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 
 	"tenet/internal/api/rest"
 	"tenet/internal/audit"
@@ -16,6 +18,7 @@ import (
 	"tenet/internal/catalog"
 	"tenet/internal/checkpoint"
 	"tenet/internal/evidence"
+	"tenet/internal/evidence/pack"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/trail"
@@ -32,6 +35,8 @@ type Audit struct {
 	Book     *evidence.Book
 	Logs     store.LogReader
 	InForce  *evidence.InForce
+	Log      *evidence.Log
+	Rules    store.RuleReader
 }
 
 // Routes implements [rest.Resource].
@@ -56,11 +61,11 @@ func (s Audit) Routes(r *rest.Router) {
 	})
 	export := rest.Handle(r, rest.Operation{
 		ID: "export-audit", Route: op.ExportAudit.Route(), Role: auth.Reviewer, Summary: "Export the audit chain",
-		Description: "Entries of the project, oldest first, as JSON lines or as a table. Cells of the table that begin like a formula get an apostrophe before them. " +
+		Description: "Entries of the project, oldest first, as JSON lines, as a table, as an evidence pack with what proves them, or counted as OSCAL assessment results. Cells of the table that begin like a formula get an apostrophe before them. " +
 			"A connection that breaks ends an export that could not be finished; after_seq goes on behind the last line.",
 	}, s.export).Success()
 	export.Description = "The entries"
-	export.Content = map[string]*rest.Media{"application/jsonl": {Schema: rest.Text("One entry a line.")}, "text/csv": {Schema: rest.Text("A table with one entry a row.")}}
+	export.Content = map[string]*rest.Media{"application/jsonl": {Schema: rest.Text("One entry a line.")}, "text/csv": {Schema: rest.Text("A table with one entry a row.")}, "application/zip": {Schema: rest.Text("An evidence pack.")}, "application/json": {Schema: rest.Text("OSCAL assessment results.")}}
 	rest.Handle(r, rest.Operation{
 		ID: "verify-audit", Route: op.VerifyAudit.Route(), Role: auth.Reviewer, Summary: "Verify the audit chain",
 		Description: "Walks the chain of the project and reports every edit, deletion, insertion and reordering; at its end also rules, keys, waivers and the like " +
@@ -190,6 +195,9 @@ func (s Audit) export(ctx context.Context, in *wire.AuditExportQuery) (out audit
 	if err != nil {
 		return out, err
 	}
+	if in.Format == "pack" || in.Format == "oscal" {
+		return s.pack(ctx, in, file)
+	}
 	out.ContentType = "application/jsonl"
 	if in.Format == "csv" {
 		out.ContentType = "text/csv; charset=utf-8"
@@ -197,6 +205,80 @@ func (s Audit) export(ctx context.Context, in *wire.AuditExportQuery) (out audit
 	out.Disposition = fmt.Sprintf(`attachment; filename="%s-audit.%s"`, rest.Project(ctx), in.Format)
 	out.Body = func(to io.Writer) error { return file.Write(ctx, to) }
 	return out, nil
+}
+
+// pack answers with an evidence pack, or with the assessment of one.
+func (s Audit) pack(ctx context.Context, in *wire.AuditExportQuery, file *trail.Export) (out auditFile, err error) {
+	project := rest.Project(ctx)
+	if in.Offset > 0 && in.Checkpoint == 0 {
+		return out, rest.InvalidField("offset", "needs checkpoint, by which the pack is the same again")
+	}
+	c, err := s.Book.Newest(ctx, project, in.Checkpoint)
+	if err != nil {
+		return out, err
+	}
+	source := pack.Source{
+		ProjectID: project, Query: described(in), Checkpoint: c, Each: file.Each,
+		Front: func(ctx context.Context, size int64) (tree.Front, error) { return s.Log.Front(ctx, project, size) },
+		Leaves: func(ctx context.Context, after int64, n int) ([]tree.Hash, error) {
+			return s.Log.Leaves(ctx, project, after, n)
+		},
+		Rules: func(ctx context.Context, refs []store.VersionRef) (map[string]rule.Rule, error) {
+			return s.Rules.AtVersions(ctx, project, refs)
+		},
+	}
+	if in.Format == "oscal" {
+		out.ContentType, out.Disposition = "application/json", fmt.Sprintf(`attachment; filename="%s-assessment-results.json"`, project)
+		out.Body = func(to io.Writer) error { return pack.Assessment(ctx, to, source) }
+		return out, nil
+	}
+	out.ContentType, out.Disposition = "application/zip", fmt.Sprintf(`attachment; filename="%s-evidence.zip"`, project)
+	out.Body = func(to io.Writer) error { return pack.Write(ctx, &after{to: to, skip: in.Offset}, source) }
+	return out, nil
+}
+
+// after writes what comes after so many bytes.
+type after struct {
+	to   io.Writer
+	skip int64
+}
+
+// Write implements io.Writer.
+func (a *after) Write(b []byte) (int, error) {
+	left := min(a.skip, int64(len(b)))
+	a.skip -= left
+	if left == int64(len(b)) {
+		return len(b), nil
+	}
+	n, err := a.to.Write(b[left:])
+	return int(left) + n, err
+}
+
+// described is a query for people.
+func described(in *wire.AuditExportQuery) string {
+	parts := []string{"entries"}
+	add := func(name, value string) {
+		if value != "" {
+			parts = append(parts, name+" "+value)
+		}
+	}
+	if in.Since != nil {
+		add("from", in.Since.UTC().Format(time.RFC3339))
+	}
+	if in.Until != nil {
+		add("to", in.Until.UTC().Format(time.RFC3339))
+	}
+	add("of the kinds", strings.Join(in.Kind, ", "))
+	for _, p := range [][2]string{
+		{"with the action", in.Action}, {"by", in.Actor}, {"for", in.Person}, {"of the agent", in.Agent}, {"in the session", in.Session}, {"about the rule", in.Rule},
+		{"about the evaluation", in.Evaluation}, {"about", in.Object}, {"with the verdict", in.Verdict}, {"at the node", in.Node}, {"in the scope", in.Scope}, {"of the repository", in.Repository},
+	} {
+		add(p[0], p[1])
+	}
+	if in.After > 0 {
+		add("after", strconv.FormatInt(in.After, 10))
+	}
+	return strings.Join(parts, " ")
 }
 
 func (s Audit) verify(ctx context.Context, in *wire.AuditQuery) (*wire.AuditReport, error) {

@@ -109,6 +109,7 @@ var accessTable = map[string]access{
 	"list-suspensions":    {auth.Viewer, "GET /api/v1/suspensions?project_id=pay", "project"},
 	"lift-suspension":     {auth.Admin, "POST /api/v1/suspensions/x/lift?project_id=pay", "project"},
 	"rotate-key":          {auth.Admin, "POST /api/v1/keys/x/rotate?project_id=pay", "project"},
+	"change-key":          {auth.Admin, "PATCH /api/v1/keys/x?project_id=pay", "project"},
 	"revoke-key":          {auth.Admin, "DELETE /api/v1/keys/x?project_id=pay", "project"},
 	"evaluate":            {auth.Evaluator, "POST /api/v1/evaluate?project_id=pay", "project"},
 	"evaluate-quick":      {auth.Evaluator, "POST /api/v1/evaluate/quick?project_id=pay", "project"},

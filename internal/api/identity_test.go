@@ -275,3 +275,51 @@ func testRotateKey(t *testing.T, n *node) {
 	works(next.Secret, false)
 	works(last.Secret, true)
 }
+
+func TestChangeKey(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testChangeKey)
+}
+
+// testChangeKey changes a key: it gets no more than it had.
+func testChangeKey(t *testing.T, n *node) {
+	n.key = n.makeKey(auth.Admin, store.AllProjects)
+	admin := n.key
+	ends := time.Now().Add(30 * 24 * time.Hour)
+	key := n.newKey(fields{"name": "ci", "role": "evaluator", "scopes": []string{"evaluate", "read"}, "rate": 5, "project_id": "default", "expires_at": ends})
+	path := keysPath + "/" + key.ID
+	changed := into[wire.Key](n.call("PATCH", path, fields{"name": "build", "networks": []string{"10.1.0.0/16"}, "rate": nil, "scopes": []string{"read"}, "expires_at": ends.Add(-time.Hour)}).want(http.StatusOK))
+	if changed.Name != "build" || len(changed.Networks) != 1 || changed.Rate != 0 || len(changed.Scopes) != 1 || !changed.ExpiresAt.Before(ends) || changed.Role != "evaluator" {
+		t.Errorf("changed: %+v", changed)
+	}
+	n.key = key.Secret
+	n.call("GET", rulesPath, nil).wantProblem(http.StatusForbidden, rule.CodeForbidden) // from another network
+	n.key = admin
+	n.call("PATCH", path, fields{"networks": nil}).want(http.StatusOK)
+	n.key = key.Secret
+	n.call("GET", rulesPath, nil).want(http.StatusOK)
+	n.call("POST", evaluatePath, fields{"facts": fields{"a": 1}}).wantProblem(http.StatusForbidden, rule.CodeForbidden)
+	n.call("PATCH", path, fields{"name": "x"}).wantProblem(http.StatusForbidden, rule.CodeForbidden)
+	n.key = admin
+	for field, body := range map[string]fields{
+		"scopes":     {"scopes": []string{"evaluate"}},
+		"expires_at": {"expires_at": ends},
+		"networks":   {"networks": []string{"nowhere"}},
+		"name":       {"name": " "},
+		"rate":       {"rate": -1},
+		"burst":      {"burst": 3},
+	} {
+		n.call("PATCH", path, body).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, field)
+	}
+	n.call("PATCH", path, fields{"scopes": []string{}}).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "scopes")
+	if page := into[wire.AuditPage](n.call("GET", "/api/v1/audit?kind=key&action=changed", nil).want(http.StatusOK)); page.Total != 2 {
+		t.Errorf("the audit chain has %d changes of keys, want 2", page.Total)
+	}
+	n.call("PATCH", path, fields{"expires_at": time.Now().Add(-time.Minute)}).want(http.StatusOK)
+	n.key = key.Secret
+	n.call("GET", rulesPath, nil).wantProblem(http.StatusUnauthorized, rule.CodeUnauthenticated)
+	n.key = admin
+	n.call("DELETE", path, nil).want(http.StatusNoContent)
+	n.call("PATCH", path, fields{"name": "late"}).wantProblem(http.StatusConflict, rule.CodeConflict)
+	n.call("PATCH", keysPath+"/0198a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b", fields{"name": "x"}).wantProblem(http.StatusNotFound, rule.CodeNotFound)
+}

@@ -48,6 +48,17 @@ func (s Keys) Routes(r *rest.Router) {
 		Summary: "Rotate an API key", Description: "Makes a key with the same name, role, owner and limits. The old key works for the overlap, so that " +
 			"nothing fails while its users change over. The secret is shown only in this answer.",
 	}, s.rotate)
+	rest.HandleBody(r, rest.Operation{
+		ID: "change-key", Route: op.ChangeKey.Route(), Role: auth.Admin, Place: rest.OwnOrAll,
+		Summary: "Change an API key", Description: "Its name, networks and rate; its scopes and expiry can only become narrower. Takes effect at once on this node, " +
+			"within two seconds on others. 409 for a revoked key.",
+	}, func(ctx context.Context, in *struct {
+		ID string `path:"id" id:"key" doc:"Id of the key."`
+	}, body *wire.ChangeKey,
+	) (wire.Key, error) {
+		k, err := s.Keys.Change(ctx, rest.Project(ctx), in.ID, auth.ChangeOf(body))
+		return keyOf(k), err
+	})
 	rest.Do(r, rest.Operation{
 		ID: "revoke-key", Route: op.RevokeKey.Route(), Role: auth.Admin, Place: rest.OwnOrAll,
 		Summary: "Revoke an API key", Description: "Takes effect at once on this node, within two seconds on others.",

@@ -52,7 +52,7 @@ func (a *App) serveAPI(p *parts, operations api.Operations, registry *prometheus
 		api.Audit{
 			Chains: a.store.Audit, Projects: a.store.Projects, Catalog: p.catalog,
 			Trail: trail.New(trail.Store{Audit: a.store.Audit, Projects: a.store.Projects, Rules: a.store.Rules}, p.index),
-			Book:  p.book, Logs: a.store.Logs, InForce: a.recorded.inForce,
+			Book:  p.book, Logs: a.store.Logs, InForce: a.recorded.inForce, Log: p.log, Rules: a.store.Rules,
 		},
 		api.Tiles{Log: p.log, Checkpoints: a.store.Logs},
 		api.Jobs{Jobs: p.jobs},

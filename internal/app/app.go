@@ -142,6 +142,11 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 	if err := seed(ctx, a.store.Projects, p.catalog, cfg, o); err != nil {
 		return nil, err
 	}
+	if cfg.FirstKey != "" {
+		if err := auth.EnsureFirst(auth.WithActor(ctx, auth.Local("settings")), a.keys, cfg.FirstKey); err != nil {
+			return nil, err
+		}
+	}
 	a.recorded.inForce.Strict()
 	if err := markFilled(cfg); err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 
 	"tenet/internal/rule"
 	"tenet/internal/sso"
+	"tenet/internal/telemetry"
 )
 
 // writeTimeout bounds an answer, except for those that are streams.
@@ -40,7 +41,7 @@ func (a *App) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	handler = forwardedBy(a.proxies, handler)
+	handler = telemetry.Handler(forwardedBy(a.proxies, handler))
 	if a.tls != nil {
 		handler = withClientCertificate(a.tls, handler)
 		listener = tls.NewListener(listener, a.tls.Server(false, "h2", "http/1.1"))

@@ -50,14 +50,14 @@ func (k *auditProveCommand) Run(ctx context.Context, s *session, c *client.Clien
 }
 
 type auditCheckCommand struct {
-	Proof  string `arg:"" type:"filled" help:"File with the proof; - for stdin."`
+	Proof  string `arg:"" type:"filled" help:"File with the proof, or an evidence pack; - for a proof on stdin."`
 	Record string `arg:"" optional:"" help:"File with a record to compare: as GET /api/v1/evaluations/{id} gives it, as the caller got the answer, or as tenet audit prove --record wrote it."`
 	Policy string `type:"filled" required:"" placeholder:"FILE" help:"Policy (C2SP tlog-policy): the keys of the log, the witnesses, and the quorum of them that you ask for."`
 	output
 }
 
 func (auditCheckCommand) Help() string {
-	return `Checks a proof without a database and without a network: that the record is in the log, that a key of the policy has signed the checkpoint,
+	return `Checks a proof, or all of an evidence pack, without a database and without a network: that the record is in the log, that a key of the policy has signed the checkpoint,
 and that the quorum of witnesses has cosigned it. Get the keys of the policy from the people who hold them, not with the proof.
 
 Exit codes: 0 it is proven, 1 it is not, 2 a file could not be read.`
@@ -67,10 +67,6 @@ Exit codes: 0 it is proven, 1 it is not, 2 a file could not be read.`
 const maxRecord = 256 << 20
 
 func (k *auditCheckCommand) Run(s *session) error {
-	proof, err := readLimited(s, k.Proof, checkpoint.MaxFile)
-	if err != nil {
-		return err
-	}
 	rules, err := readLimited(s, k.Policy, checkpoint.MaxPolicy)
 	if err != nil {
 		return err
@@ -78,6 +74,16 @@ func (k *auditCheckCommand) Run(s *session) error {
 	policy, err := checkpoint.ParsePolicy(rules)
 	if err != nil {
 		return fmt.Errorf("%s: %w", k.Policy, err)
+	}
+	if isPack(k.Proof) {
+		if k.Record != "" {
+			return fmt.Errorf("a pack has its records in it; leave out %s", k.Record)
+		}
+		return k.checkPack(s, policy)
+	}
+	proof, err := readLimited(s, k.Proof, checkpoint.MaxFile)
+	if err != nil {
+		return err
 	}
 	var record []byte
 	if k.Record != "" {
@@ -90,19 +96,24 @@ func (k *auditCheckCommand) Run(s *session) error {
 	}
 	r, err := attest.Check(proof, policy, record)
 	if err != nil {
-		if k.json() {
-			if err := printJSON(s.out, checkedProof{Problem: err.Error()}); err != nil {
-				return err
-			}
-		} else if _, err := fmt.Fprintf(s.out, "%s not proven: %s\n", s.red("✗"), line(err.Error())); err != nil {
-			return err
-		}
-		return exit(exitFound)
+		return k.notProven(s, err)
 	}
 	if k.json() {
 		return printJSON(s.out, checkedProofOf(r))
 	}
 	return printProof(s, r, k.Record)
+}
+
+// notProven prints why something is not proven.
+func (k *auditCheckCommand) notProven(s *session, problem error) error {
+	if k.json() {
+		if err := printJSON(s.out, checkedProof{Problem: problem.Error()}); err != nil {
+			return err
+		}
+	} else if _, err := fmt.Fprintf(s.out, "%s not proven: %s\n", s.red("✗"), line(problem.Error())); err != nil {
+		return err
+	}
+	return exit(exitFound)
 }
 
 // readLimited reads a file, or stdin for -, of at most so many bytes.

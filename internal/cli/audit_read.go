@@ -173,28 +173,3 @@ func ruleNames(rules []wire.AuditRule, count int) string {
 	}
 	return text
 }
-
-type auditExportCommand struct {
-	auditFilter
-	Format   string `short:"f" enum:"jsonl,csv" default:"jsonl" help:"${enum}."`
-	AfterSeq int64  `placeholder:"N" help:"Only entries after this number, to go on with an earlier export."`
-}
-
-func (auditExportCommand) Help() string {
-	return `Writes the entries of the project's audit chain to stdout, oldest first: as JSON lines with all that was recorded, or as a table for
-spreadsheets. Needs the role reviewer.
-
-    tenet audit export --since 2026-10-01 --until 2026-11-01 > october.jsonl
-    tenet audit export --kind rule --format csv > rules.csv`
-}
-
-func (k *auditExportCommand) Run(ctx context.Context, s *session, c *client.Client) error {
-	if k.AfterSeq < 0 {
-		return fmt.Errorf("--after-seq: %d is no number of an entry", k.AfterSeq)
-	}
-	f, err := k.wire()
-	if err != nil {
-		return err
-	}
-	return client.Copy(ctx, c, op.ExportAudit.Where(wire.AuditExportQuery{AuditFilter: f, Format: k.Format, After: k.AfterSeq}), s.out)
-}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -75,7 +76,9 @@ type grammar struct {
 	Servers     serversCommand      `cmd:"" help:"List the servers of the cluster and how they fare with their models."`
 	Usage       usageCommand        `cmd:"" data:"read" help:"Sum up calls, tokens and cost of models."`
 	Config      configCommands      `cmd:"" help:"Show the settings in force."`
+	Doctor      doctorCommand       `cmd:"" help:"Look for what is wrong with the settings, the server, the models, the clocks and the hooks."`
 	Upgrade     upgradeCommand      `cmd:"" help:"Ask whether a newer release exists."`
+	Completion  completionCommand   `cmd:"" help:"Print a script by which a shell completes commands and flags."`
 	Version     versionCommand      `cmd:"" help:"Print the version."`
 }
 
@@ -131,6 +134,12 @@ func (s *session) run(ctx context.Context, args []string) (err error) {
 	}
 	if len(args) == 0 {
 		args = []string{"--help"}
+	}
+	switch args[0] {
+	case "help": // as in git and go
+		args = append(slices.Clone(args[1:]), "--help")
+	case "--version":
+		args = []string{"version"}
 	}
 	command, err := parser.Parse(afterTo(args))
 	if err != nil {

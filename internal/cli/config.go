@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -8,13 +9,40 @@ import (
 
 	"tenet/internal/app"
 	"tenet/internal/client"
+	"tenet/internal/config"
 	"tenet/internal/wire"
 	"tenet/internal/wire/op"
 )
 
 // configCommands are `tenet config ...`.
 type configCommands struct {
-	Show configShowCommand `cmd:"" help:"Show the settings in force and what has set each."`
+	Show  configShowCommand  `cmd:"" help:"Show the settings in force and what has set each."`
+	Check configCheckCommand `cmd:"" help:"Check settings: all that is wrong, with file and line."`
+}
+
+type configCheckCommand struct {
+	File string `arg:"" optional:"" help:"Settings file; default is the one that tenet serve would read here."`
+}
+
+func (configCheckCommand) Help() string {
+	return `Reads the file and the environment as tenet serve does, and starts nothing. Exit code 2 if something is wrong.
+
+    tenet config check
+    tenet config check deploy/tenet.yaml`
+}
+
+// Run reads the settings.
+func (k *configCheckCommand) Run(s *session) error {
+	if k.File != "" {
+		s.globals.Config = k.File
+	}
+	cfg, err := s.configure(defaultSettings(), nil)
+	if err != nil {
+		return err
+	}
+	set := slices.DeleteFunc(cfg.InForce(), func(v config.Value) bool { return v.Source == config.Default })
+	_, err = fmt.Fprintf(s.out, "the settings are right: %s read, %d of %d set\n", cmp.Or(cfg.ReadFrom(), "no file"), len(set), len(config.Settings()))
+	return err
 }
 
 type configShowCommand struct {

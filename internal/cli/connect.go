@@ -117,6 +117,7 @@ func (s *session) embed(ctx context.Context, n need, settings string) (*client.C
 	if n == keepsData && cfg.DatabaseURL == "" && !hasData(cfg.Data) {
 		return nil, nil, fmt.Errorf("there is no database in %s; name its folder with --data, or a server with --server", cfg.Data)
 	}
+	noteServer(ctx, s, dataFolder(s, &cfg))
 	return s.start(ctx, cfg, app.Options{}, func() error { return nil })
 }
 

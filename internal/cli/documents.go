@@ -34,7 +34,7 @@ type documentsUploadCommand struct {
 }
 
 func (documentsUploadCommand) Help() string {
-	return `The content of a file decides its kind; a name that contradicts it is refused.
+	return `The content of a file decides its kind; a name that contradicts it is refused. The ids of the documents are printed to stdout, a line for each.
 
   tenet documents upload travel.pdf --type policy
   tenet documents upload docs/*.md`
@@ -58,7 +58,8 @@ func (k *documentsUploadCommand) Run(ctx context.Context, s *session) error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", path, err)
 			}
-			if _, err := fmt.Fprintf(s.out, "%s  %s\n", d.ID, line(d.Title)); err != nil {
+			s.note("%s is kept as %q; tenet documents show %s prints it", path, line(d.Title), d.ID)
+			if _, err := fmt.Fprintln(s.out, d.ID); err != nil {
 				return err
 			}
 		}

@@ -211,12 +211,24 @@ func (k *commitFlags) judged(ctx context.Context, s *session, gather func(contex
 		if err := report.Write(s.out, report.Text, e, report.Options{Color: s.colour, Version: version()}); err != nil {
 			return err
 		}
+		a.Reason = headings(a.Reason)
 		if a.Decision == hook.Deny && e.OverallVerdict == rule.Deny {
 			s.note("the commit is stopped: it breaks rules")
 			return exit(exitFound)
 		}
 	}
 	return stopOrGo(s, a)
+}
+
+// headings returns a reason without its findings, which the report above it has.
+func headings(reason string) string {
+	var lines []string
+	for line := range strings.SplitSeq(reason, "\n") {
+		if !strings.HasPrefix(line, "- ") && !strings.HasPrefix(line, "Evaluation ") {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // stopOrGo ends a hook of git.

@@ -98,7 +98,7 @@ func TestEveryCommandIsReadingOrAsks(t *testing.T) {
 		"hook install", "hook uninstall", "waivers add", "waivers approve", "waivers revoke", "approvals approve", "approvals reject", "approvals withdraw", "policy set", "rules import", "rules apply", "nodes create",
 		"nodes update", "nodes delete", "nodes attach", "nodes detach", "documents delete", "candidates approve", "candidates dismiss", "candidates merge", "candidates reopen", "candidates never-from", "candidates lift", "queue approve", "queue reject", "queue settle", "queue reopen", "queue take", "queue give", "queue aside", "conflicts confirm",
 		"conflicts reject", "cases confirm", "cases delete", "snapshots gates", "snapshots approve", "snapshots deploy", "snapshots rollback", "alerts acknowledge",
-		"alerts resolve", "webhooks create", "webhooks redeliver", "webhooks rotate", "webhooks enable", "webhooks disable", "webhooks delete", "keys create", "keys rotate", "agents suspend", "agents resume", "rules approve-revision", "rules reject-revision", "rules withdraw-revision", "audit accept-corpus",
+		"alerts resolve", "webhooks create", "webhooks redeliver", "webhooks rotate", "webhooks enable", "webhooks disable", "webhooks delete", "keys create", "keys rotate", "keys set", "agents suspend", "agents resume", "rules approve-revision", "rules reject-revision", "rules withdraw-revision", "audit accept-corpus",
 		"alerts resolve", "webhooks create", "webhooks redeliver", "webhooks rotate", "webhooks enable", "webhooks disable", "webhooks delete", "keys create", "rules approve-revision", "rules reject-revision", "rules withdraw-revision", "audit accept-corpus",
 		"bundle push",
 		"gateway pins accept", "gateway pins forget",

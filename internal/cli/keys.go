@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -20,6 +21,7 @@ type keysCommands struct {
 	Create keysCreateCommand `cmd:"" help:"Make a key and print it, this once."`
 	List   keysListCommand   `cmd:"" help:"List keys."`
 	Rotate keysRotateCommand `cmd:"" help:"Put a new key in the place of one, which works on for a while."`
+	Set    keysSetCommand    `cmd:"" help:"Change the name, the networks, the rate, the scopes or the expiry of a key."`
 	Revoke keysRevokeCommand `cmd:"" help:"End a key at once."`
 }
 
@@ -171,7 +173,7 @@ func keyState(k wire.Key, now time.Time) string {
 }
 
 type keysRotateCommand struct {
-	ID        string        `arg:"" help:"Id of the key, as list shows it."`
+	Key       string        `arg:"" help:"Id of the key, as list shows it, or its name if no other key in use has it."`
 	Overlap   time.Duration `default:"24h" placeholder:"TIME" help:"How long the old key still works, such as 2h; 0 ends it at once."`
 	ExpiresIn time.Duration `placeholder:"TIME" help:"How long the new key is good for. By default as long as the old one was made for."`
 }
@@ -184,7 +186,7 @@ func (keysRotateCommand) Help() string {
 
 // Run makes the new key. Only the secret goes to stdout.
 func (k *keysRotateCommand) Run(ctx context.Context, s *session, c *client.Client) error {
-	c, err := ofKey(ctx, s, c, k.ID)
+	c, key, err := findKey(ctx, s, c, k.Key)
 	if err != nil {
 		return err
 	}
@@ -193,41 +195,115 @@ func (k *keysRotateCommand) Run(ctx context.Context, s *session, c *client.Clien
 		at := time.Now().Add(k.ExpiresIn)
 		body.ExpiresAt = &at
 	}
-	made, err := client.Call(ctx, c, op.RotateKey.At(k.ID), body)
+	made, err := client.Call(ctx, c, op.RotateKey.At(key.ID), body)
 	if err != nil {
 		return err
 	}
-	s.note("key %s takes the place of %s, which works for %s more; this is its secret, which is not shown again:", made.ID, k.ID, k.Overlap)
+	s.note("key %s takes the place of %s, which works for %s more; this is its secret, which is not shown again:", made.ID, key.ID, k.Overlap)
 	_, err = fmt.Fprintln(s.out, made.Secret)
 	return err
 }
 
-// ofKey returns a client in the project of a key.
-func ofKey(ctx context.Context, s *session, c *client.Client, id string) (*client.Client, error) {
+// findKey returns a key by its id, or by its name if one key alone that is not revoked has it, and a client in its project.
+func findKey(ctx context.Context, s *session, c *client.Client, name string) (*client.Client, *wire.Key, error) {
 	keys, err := listKeys(ctx, s, c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	for _, key := range keys {
-		if key.ID == id {
-			return c.InProject(key.ProjectID), nil
+	var found []*wire.Key
+	for i := range keys {
+		key := &keys[i]
+		if key.ID == name {
+			return c.InProject(key.ProjectID), key, nil
+		}
+		if key.Name == name && key.RevokedAt == nil {
+			found = append(found, key)
 		}
 	}
-	return c, nil
+	switch len(found) {
+	case 0:
+		return nil, nil, fmt.Errorf("no key has the id or the name %s; tenet keys list shows them", line(name))
+	case 1:
+		return c.InProject(found[0].ProjectID), found[0], nil
+	}
+	ids := make([]string, len(found))
+	for i, key := range found {
+		ids[i] = fmt.Sprintf("%s (%s, made %s)", key.ID, projects(key.ProjectID), day(key.CreatedAt))
+	}
+	return nil, nil, fmt.Errorf("%d keys have the name %s; name one by its id: %s", len(found), line(name), strings.Join(ids, ", "))
+}
+
+type keysSetCommand struct {
+	Key       string        `arg:"" help:"Id of the key, as list shows it, or its name if no other key in use has it."`
+	Name      string        `placeholder:"NAME" help:"New name."`
+	Only      []string      `placeholder:"SCOPE" help:"Only operations of this scope, of those that the key has: evaluate or read."`
+	From      []string      `placeholder:"NETWORK" help:"Only from this network or address; repeatable, and replaces those of the key. everywhere takes them away."`
+	Rate      *float64      `placeholder:"N" help:"Requests per second, on each server; 0 means the server's limit."`
+	Burst     *int          `placeholder:"N" help:"Requests at once above the rate; 0 means twice the rate."`
+	ExpiresIn time.Duration `placeholder:"TIME" help:"How long the key is still good for, such as 24h: shorter than now, not longer."`
+}
+
+func (keysSetCommand) Help() string {
+	return `A key gets no more than it has: its scopes become fewer, and it expires earlier. For more, make a new key.
+
+    tenet keys set ci --from 10.1.0.0/16 --from 10.2.0.0/16 --rate 50
+    tenet keys set ci --from everywhere --expires-in 24h`
+}
+
+// everywhere is the network that takes the networks of a key away.
+const everywhere = "everywhere"
+
+// Run changes a key.
+func (k *keysSetCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	body := wire.ChangeKey{}
+	if k.Name != "" {
+		body.Name = &k.Name
+	}
+	if len(k.Only) > 0 {
+		body.Scopes = wire.Some(k.Only)
+	}
+	switch {
+	case len(k.From) == 1 && k.From[0] == everywhere:
+		body.Networks = wire.Some([]string{})
+	case len(k.From) > 0:
+		body.Networks = wire.Some(k.From)
+	}
+	if k.Rate != nil {
+		body.Rate = wire.Some(*k.Rate)
+	}
+	if k.Burst != nil {
+		body.Burst = wire.Some(*k.Burst)
+	}
+	if k.ExpiresIn != 0 {
+		at := time.Now().Add(k.ExpiresIn)
+		body.ExpiresAt = &at
+	}
+	if body.Name == nil && body.ExpiresAt == nil && !body.Scopes.Set && !body.Networks.Set && !body.Rate.Set && !body.Burst.Set {
+		return errors.New("nothing to change; name a setting, such as --rate 50")
+	}
+	c, key, err := findKey(ctx, s, c, k.Key)
+	if err != nil {
+		return err
+	}
+	changed, err := client.Call(ctx, c, op.ChangeKey.At(key.ID), body)
+	if err != nil {
+		return err
+	}
+	return printKeys(s, []wire.Key{changed})
 }
 
 type keysRevokeCommand struct {
-	ID string `arg:"" help:"Id of the key, as list shows it."`
+	Key string `arg:"" help:"Id of the key, as list shows it, or its name if no other key in use has it."`
 }
 
 func (k *keysRevokeCommand) Run(ctx context.Context, s *session, c *client.Client) error {
-	c, err := ofKey(ctx, s, c, k.ID)
+	c, key, err := findKey(ctx, s, c, k.Key)
 	if err != nil {
 		return err
 	}
-	if err := client.Run(ctx, c, op.RevokeKey.At(k.ID)); err != nil {
+	if err := client.Run(ctx, c, op.RevokeKey.At(key.ID)); err != nil {
 		return err
 	}
-	s.note("key %s is revoked", k.ID)
+	s.note("key %s (%s) is revoked", key.ID, line(key.Name))
 	return nil
 }

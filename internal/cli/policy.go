@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tenet/internal/client"
@@ -62,6 +64,9 @@ func printPolicy(s *session, p rule.ProjectPolicy) error {
 		}
 		rows = append(rows, []any{"uncovered " + string(kind), word})
 	}
+	for i := range p.Approvals {
+		rows = append(rows, []any{"approval", line(routeText(&p.Approvals[i]))})
+	}
 	return s.table("SETTING\tVALUE", rows)
 }
 
@@ -75,14 +80,21 @@ type policyFlags struct {
 	Scope       map[string]string `placeholder:"GLOB=SCOPE" help:"Subjects of these repositories are in this scope, several times for several; replaces those that there are."`
 	NoScopes    bool              `help:"Take all scopes away."`
 	Uncovered   map[string]string `placeholder:"KIND=WORD" help:"What becomes of a subject of this kind that no rule covers: allow, confirm or deny; several times for several."`
+	Approval    []string          `sep:"none" placeholder:"DEMAND" help:"A demand on approvals, as 'ask=yes, kinds=tool_call action, quorum=2'; several times for several, and replaces those that there are."`
+	NoApprovals bool              `help:"Take all demands on approvals away."`
 	Reason      string            `placeholder:"TEXT" help:"Why; needed for a change that loosens the policy."`
 }
 
 func (policySetCommand) Help() string {
 	return `What is not named stays as it is. An evaluation below the floor gives its verdicts, but is never ALLOW.
 
+A demand on approvals has fields with commas between, and spaces between the values of one: kinds, scopes and severity_min say for which
+evaluations it holds; ask=yes asks for an approval automatically; role (reviewer or admin), approvers and quorum say who decides; expires_in,
+escalate_after and substitutes, until when and who steps in.
+
     tenet policy set --severity-min MEDIUM --bound-node yes
     tenet policy set --scope 'acme/*=finance' --environment production
+    tenet policy set --approval 'ask=yes, kinds=tool_call' --approval 'severity_min=HIGH, approvers=ann@example.com key:lead, quorum=2'
     tenet policy set --uncovered action=allow --reason 'the assistant asks by itself'`
 }
 
@@ -91,7 +103,11 @@ func (k *policyFlags) check() error {
 	if k.NoScopes && len(k.Scope) > 0 {
 		return errors.New("give --scope or --no-scopes, not both")
 	}
-	return nil
+	if k.NoApprovals && len(k.Approval) > 0 {
+		return errors.New("give --approval or --no-approvals, not both")
+	}
+	_, err := k.routes()
+	return err
 }
 
 // floored reports whether a part of the floor changes.
@@ -100,7 +116,9 @@ func (k *policyFlags) floored() bool {
 }
 
 // given reports whether a flag changes something.
-func (k *policyFlags) given() bool { return k.floored() || len(k.Uncovered) > 0 }
+func (k *policyFlags) given() bool {
+	return k.floored() || len(k.Uncovered) > 0 || len(k.Approval) > 0 || k.NoApprovals
+}
 
 // change returns the change of a policy. The server replaces the floor as a whole, so that the other parts of it come from the policy as it is.
 func (k *policyFlags) change(now rule.ProjectPolicy) wire.ProjectPolicyInput {
@@ -114,7 +132,99 @@ func (k *policyFlags) change(now rule.ProjectPolicy) wire.ProjectPolicyInput {
 			change.Uncovered[kind] = rule.Uncovered(word)
 		}
 	}
+	if routes, err := k.routes(); err == nil && (len(routes) > 0 || k.NoApprovals) { // check has refused what is wrong
+		change.Approvals = wire.Some(append([]rule.ApprovalRoute{}, routes...))
+	}
 	return change
+}
+
+// routes reads the demands on approvals.
+func (k *policyFlags) routes() ([]rule.ApprovalRoute, error) {
+	var routes []rule.ApprovalRoute
+	for _, text := range k.Approval {
+		r, err := parseRoute(text)
+		if err != nil {
+			return nil, fmt.Errorf("--approval: %w", err)
+		}
+		routes = append(routes, r)
+	}
+	return routes, nil
+}
+
+// parseRoute reads a demand on approvals, of fields with commas between.
+func parseRoute(text string) (r rule.ApprovalRoute, err error) {
+	seen := map[string]bool{}
+	for field := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(field, "=")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		if name == "" || value == "" {
+			return r, fmt.Errorf("%q is no field; write NAME=VALUE, such as quorum=2", line(field))
+		}
+		if seen[name] {
+			return r, fmt.Errorf("%s is given twice in %q; write the values of one with spaces between", line(name), line(text))
+		}
+		seen[name] = true
+		words := strings.Fields(value)
+		switch name {
+		case "kinds":
+			r.Kinds = words
+		case "scopes":
+			r.Scopes = words
+		case "approvers":
+			r.Approvers = words
+		case "substitutes":
+			r.Substitutes = words
+		case "severity_min":
+			r.SeverityMin = rule.Severity(value)
+		case "role":
+			r.Role = value
+		case "expires_in":
+			r.ExpiresIn = value
+		case "escalate_after":
+			r.EscalateAfter = value
+		case "ask":
+			if value != "yes" && value != "no" {
+				return r, fmt.Errorf("ask is %q; use yes or no", line(value))
+			}
+			r.Ask = value == "yes"
+		case "quorum":
+			if r.Quorum, err = strconv.Atoi(value); err != nil || r.Quorum < 1 {
+				return r, fmt.Errorf("quorum is %q; give how many people must approve", line(value))
+			}
+		default:
+			return r, fmt.Errorf("%q is no field of a demand; use %s", line(name), strings.Join(routeFields, ", "))
+		}
+	}
+	return r, nil
+}
+
+// routeFields are the fields of a demand on approvals.
+var routeFields = []string{"kinds", "scopes", "severity_min", "ask", "role", "approvers", "quorum", "expires_in", "escalate_after", "substitutes"}
+
+// routeText is a demand on approvals as parseRoute reads it.
+func routeText(r *rule.ApprovalRoute) string {
+	var parts []string
+	add := func(name, value string) {
+		if value != "" {
+			parts = append(parts, name+"="+value)
+		}
+	}
+	list := func(words []string) string { return strings.Join(words, " ") }
+	add("kinds", list(r.Kinds))
+	add("scopes", list(r.Scopes))
+	add("severity_min", string(r.SeverityMin))
+	if r.Ask {
+		add("ask", "yes")
+	}
+	add("role", r.Role)
+	add("approvers", list(r.Approvers))
+	if r.Quorum > 0 {
+		add("quorum", strconv.Itoa(r.Quorum))
+	}
+	add("expires_in", r.ExpiresIn)
+	add("escalate_after", r.EscalateAfter)
+	add("substitutes", list(r.Substitutes))
+	return strings.Join(parts, ", ")
 }
 
 // Run reads the policy before it changes a part of the floor.

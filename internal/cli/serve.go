@@ -11,6 +11,7 @@ import (
 
 	"tenet/internal/app"
 	"tenet/internal/config"
+	"tenet/internal/telemetry"
 )
 
 // serveCommand is `tenet serve`.
@@ -33,6 +34,9 @@ All other settings are set in tenet.yaml or as TENET_... in the environment.`
 // stopTime is how long requests under way may take to finish when the server stops.
 const stopTime = 15 * time.Second
 
+// flushTime is how long the last traces may take to be sent.
+const flushTime = 5 * time.Second
+
 // Run serves until ctx ends. Being asked to stop is how a server ends, also while it is still starting.
 func (k *serveCommand) Run(ctx context.Context, s *session) error {
 	err := k.serve(ctx, s)
@@ -51,6 +55,17 @@ func (k *serveCommand) serve(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
+	flush, err := telemetry.Open(ctx, s.env, version())
+	if err != nil {
+		return err
+	}
+	defer func() {
+		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
+		defer cancel()
+		if err := flush(stopping); err != nil {
+			log.WarnContext(stopping, "the last traces could not be sent", slog.Any("error", err))
+		}
+	}()
 	kept := tune(s)
 	defer runtime.KeepAlive(kept)
 	node, err := app.New(ctx, cfg, log, app.Options{Env: s.env, Version: version()})
@@ -67,6 +82,7 @@ func (k *serveCommand) serve(ctx context.Context, s *session) error {
 	if err := node.Start(ctx); err != nil {
 		return fmt.Errorf("cannot serve on %s: %w", cfg.Listen, err)
 	}
+	defer announce(dataFolder(s, &cfg), app.URL(node))()
 	if err := s.greet(ctx, node, cfg, log); err != nil {
 		return err
 	}
@@ -113,9 +129,9 @@ func logger(s *session, cfg config.Config) (*slog.Logger, error) {
 	}
 	o := &slog.HandlerOptions{Level: level}
 	if cfg.LogFormat == "json" {
-		return slog.New(slog.NewJSONHandler(s.err, o)), nil
+		return slog.New(telemetry.Logs(slog.NewJSONHandler(s.err, o))), nil
 	}
-	return slog.New(slog.NewTextHandler(s.err, o)), nil
+	return slog.New(telemetry.Logs(slog.NewTextHandler(s.err, o))), nil
 }
 
 // greet says that the server is there and how to use it: for people, or as one record of a JSON log.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"reflect"
 	"regexp"
@@ -62,6 +63,8 @@ type Config struct {
 
 	GRPCListen  string `key:"grpc_listen" default:"" doc:"Address on which gateways ask over gRPC (agentgateway's ExtMcp, Envoy's ext_authz), such as 127.0.0.1:8082; a port alone is on 127.0.0.1. Empty: they cannot. Without API keys it must be a loopback address."`
 	GRPCHeaders string `key:"grpc_headers" default:"" doc:"Headers of HTTP requests that rules can read as facts.headers when a proxy asks by ext_authz, with commas between, such as content-type,x-tenant. Those that carry secrets are refused."`
+
+	FirstKey string `key:"first_key" secret:"true" default:"" doc:"API key (tnt_ and 43 characters) that is made for an administrator where no key was ever made, for servers that nobody logs in to. Empty: tenet keys create makes the first."`
 
 	TLSCert       string `key:"tls_cert" default:"" doc:"File of the server's certificate in PEM, with those between it and its authority. The server then speaks TLS only, also on grpc_listen. A new one is used within seconds, without a restart."`
 	TLSKey        string `key:"tls_key" default:"" doc:"File of the private key of tls_cert, in PEM."`
@@ -150,7 +153,7 @@ func Load(path string, env func(string) string, flags map[string]string) (Config
 	return Read(path, data, env, flags)
 }
 
-// Read is Load for the content of a settings file, which errors name by its path.
+// Read is Load for the content of a settings file, which errors name by its path and line. The error lists all that is wrong, a line for each.
 func Read(path string, data []byte, env func(string) string, flags map[string]string) (Config, error) {
 	var c Config
 	v := reflect.ValueOf(&c).Elem()
@@ -159,6 +162,7 @@ func Read(path string, data []byte, env func(string) string, flags map[string]st
 		return c, err
 	}
 	c.read = &reading{file: path, from: map[string]origin{}}
+	var wrong []error
 	for _, s := range Settings() {
 		value, at := s.Default, origin{Default, "default of " + s.Key}
 		if f, ok := file[s.Key]; ok {
@@ -176,17 +180,82 @@ func Read(path string, data []byte, env func(string) string, flags map[string]st
 			if s.Secret {
 				shown = "the value"
 			}
-			return c, fmt.Errorf("%s: %s %w", at.name, shown, err)
+			name := at.name
+			if at.source == File {
+				name = place(path, data, s.Key) + ": " + s.Key
+			}
+			wrong = append(wrong, fmt.Errorf("%s: %s %w", name, shown, err))
 		}
 		c.read.from[s.Key] = at
 	}
-	for key := range file {
-		return c, fmt.Errorf("%s: unknown setting %q", path, key)
+	for _, key := range slices.Sorted(maps.Keys(file)) {
+		err := fmt.Errorf("%s: unknown setting %q", place(path, data, key), key)
+		if meant := nearest(key); meant != "" {
+			err = fmt.Errorf("%w; did you mean %s?", err, meant)
+		}
+		wrong = append(wrong, err)
+	}
+	if len(wrong) > 0 {
+		return c, errors.Join(wrong...)
 	}
 	if c.GRPCListen != "" && !strings.Contains(c.GRPCListen, ":") {
 		c.GRPCListen = "127.0.0.1:" + c.GRPCListen
 	}
-	return c, c.validate()
+	if wrong = c.validate(); len(wrong) > 0 {
+		for i, err := range wrong {
+			key, _, _ := strings.Cut(err.Error(), ":")
+			if c.read.from[key].source == File {
+				wrong[i] = fmt.Errorf("%s: %w", place(path, data, key), err)
+			}
+		}
+		return c, errors.Join(wrong...)
+	}
+	return c, nil
+}
+
+// place is the path of a settings file with the line of a setting.
+func place(path string, data []byte, key string) string {
+	n := 0
+	for line := range bytes.Lines(data) {
+		n++
+		name, _, ok := bytes.Cut(line, []byte(":"))
+		if ok && strings.Trim(strings.TrimSpace(string(name)), `"'`) == key {
+			return fmt.Sprintf("%s:%d", path, n)
+		}
+	}
+	return path
+}
+
+// nearest returns the setting whose key a wrong one is most like; empty if it is like none.
+func nearest(key string) string {
+	best, least := "", len(key)/3+1
+	for _, s := range Settings() {
+		if d := distance(key, s.Key); d < least {
+			best, least = s.Key, d
+		}
+	}
+	return best
+}
+
+// distance counts the bytes to insert, remove or change to turn one text into another.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		last := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := last
+			if a[i] != b[j] {
+				change++
+			}
+			last = row[j+1]
+			row[j+1] = min(change, row[j+1]+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
 }
 
 func readFile(path string) ([]byte, error) {
@@ -251,14 +320,15 @@ func assign(field reflect.Value, value string) error {
 	return nil
 }
 
-func (c *Config) validate() error {
+// validate returns what is wrong beyond single values.
+func (c *Config) validate() (wrong []error) {
 	if _, err := c.Level(); err != nil {
-		return err
+		wrong = append(wrong, err)
 	}
 	upTo := func(most, n int) bool { return n >= 1 && n <= most }
 	first := strings.Split(c.RESTPrefix+"/", "/")[1]
 	if _, err := c.Prices(); err != nil {
-		return err
+		wrong = append(wrong, err)
 	}
 	for _, check := range []struct {
 		ok      bool
@@ -303,10 +373,10 @@ func (c *Config) validate() error {
 		{c.ScanRetention <= 36500, "scan_retention: must be at most 36500 days"},
 	} {
 		if !check.ok {
-			return errors.New(check.problem)
+			wrong = append(wrong, errors.New(check.problem))
 		}
 	}
-	return nil
+	return wrong
 }
 
 // publicForm is the form of public_url.

@@ -56,6 +56,10 @@ func TestBadSettingsAreRefusedAndNamed(t *testing.T) {
 		{"mcp: perhaps", "mcp"},
 		{"listen: [a]", "listen"},
 		{"listen: a\nlisten: b", "listen"},
+		{"# one\nlistn: x\njob_workers: many", ":2: unknown setting \"listn\"; did you mean listen?"},
+		{"# one\nlistn: x\njob_workers: many", ":3: job_workers: \"many\" is not a whole number"},
+		{"job_workers: 0\nlog_level: loud", ":1: job_workers: must be between"},
+		{"job_workers: 0\nlog_level: loud", ":2: log_level: \"loud\""},
 	} {
 		if _, err := config.Load(write(t, tt.file), none, nil); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q: error %v, want one that names %s", tt.file, err, tt.want)

@@ -137,12 +137,18 @@ func markedChanges(list []rule.FieldChange) []fieldChange {
 func exportAudit(p *page) error {
 	query, _ := takeAuditFilters(p.r.URL.Query())
 	format := "jsonl"
-	if p.r.URL.Query().Get("format") == "csv" {
-		format = "csv"
+	name := "-audit.jsonl"
+	switch p.r.URL.Query().Get("format") {
+	case "csv":
+		format, name = "csv", "-audit.csv"
+	case "pack":
+		format, name = "pack", "-evidence.zip"
+	case "oscal":
+		format, name = "oscal", "-assessment-results.json"
 	}
 	o := op.ExportAudit.Where(wire.AuditExportQuery{Format: format})
 	maps.Copy(o.Query, query)
-	err := client.Copy(p.ctx, p.api, o, &auditFile{page: p, name: p.project.ID + "-audit." + format, format: format})
+	err := client.Copy(p.ctx, p.api, o, &auditFile{page: p, name: p.project.ID + name, format: format})
 	if err != nil && p.sent {
 		panic(http.ErrAbortHandler) // the browser must not take the part for the whole
 	}
@@ -163,10 +169,7 @@ func (f *auditFile) Write(b []byte) (int, error) {
 			return 0, err
 		}
 		p.sent = true
-		media := "application/jsonl"
-		if f.format == "csv" {
-			media = "text/csv; charset=utf-8"
-		}
+		media := map[string]string{"jsonl": "application/jsonl", "csv": "text/csv; charset=utf-8", "pack": "application/zip", "oscal": "application/json"}[f.format]
 		p.w.Header().Set("Content-Type", media)
 		p.w.Header().Set("Content-Disposition", attachment(f.name))
 	}

@@ -126,6 +126,38 @@ func rotateKey(p *page) error {
 	return showKeys(p, &keys{made: &made})
 }
 
+// changeKey changes the name, the networks and the rate of a key.
+func changeKey(p *page) error {
+	form := p.r.PostForm
+	of := p.project.ID
+	if of == "" {
+		of = form.Get("of")
+	}
+	name := form.Get("name")
+	networks := strings.FieldsFunc(form.Get("networks"), func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\r' })
+	body := wire.ChangeKey{Name: &name, Networks: wire.Some(append([]string{}, networks...)), Rate: wire.Some(0.0)}
+	if text := strings.TrimSpace(form.Get("rate")); text != "" {
+		rate, err := strconv.ParseFloat(text, 64)
+		if err != nil || rate <= 0 {
+			return rule.Errorf(rule.CodeInvalid, "the rate is not a number of requests per second")
+		}
+		body.Rate = wire.Some(rate)
+	}
+	if _, err := client.Call(p.ctx, p.api.InProject(of), op.ChangeKey.At(form.Get("id")), body); err != nil {
+		return err
+	}
+	p.say("The key is changed.")
+	return p.redirect(operationsPlace(p, "keys"))
+}
+
+// keyRate is the rate of a key for a form; empty without one.
+func keyRate(k *wire.Key) string {
+	if k.Rate == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(k.Rate, 'g', -1, 64)
+}
+
 // revokeKey ends a key.
 func revokeKey(p *page) error {
 	id, of := p.r.PostForm.Get("id"), p.project.ID

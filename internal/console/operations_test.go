@@ -54,6 +54,9 @@ func TestKeysAreMadeShownOnceAndRevoked(t *testing.T) {
 		t.Fatalf("%+v, %v", all, err)
 	}
 	v.post("/operations/keys/revoke", "id", all[0].ID, "of", "*").wants(t, "one's own key", http.StatusConflict, "you are signed in with this key")
+	v.post("/operations/keys/change", "id", ci[0].ID, "of", "default", "name", "ci", "networks", "nowhere").wants(t, "a network that is none", http.StatusUnprocessableEntity, "nowhere")
+	v.post("/operations/keys/change", "id", ci[0].ID, "of", "default", "name", "build", "networks", "10.1.0.0/16, 10.2.0.1", "rate", "5").wants(t, "changing", http.StatusSeeOther)
+	v.get("/operations/keys").wants(t, "the changed key", http.StatusOK, "build", "from 10.1.0.0/16 10.2.0.1/32", "5/s")
 	v.post("/operations/keys/revoke", "id", ci[0].ID, "of", "default").wants(t, "revoking", http.StatusSeeOther)
 	v.get("/operations/keys").wants(t, "after that", http.StatusOK, "The key is revoked.", "revoked")
 }

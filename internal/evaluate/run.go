@@ -3,6 +3,7 @@ package evaluate
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"tenet/internal/ledger"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
+	"tenet/internal/telemetry"
 	"tenet/internal/wire"
 )
 
@@ -78,6 +80,49 @@ func through(ctx context.Context, stages ...stage) error {
 	return nil
 }
 
+// traced makes a span of a stage.
+func traced(name string, s stage) stage {
+	if !telemetry.On() {
+		return s
+	}
+	return func(ctx context.Context) error {
+		ctx, span := telemetry.Start(ctx, name)
+		err := s(ctx)
+		span.End(err)
+		return err
+	}
+}
+
+// spanOf makes a span of an evaluation; the returned function ends it. Of the subject it names the kind only.
+func spanOf(ctx context.Context, r *run) (context.Context, func(err error)) {
+	if !telemetry.On() {
+		return ctx, func(error) {}
+	}
+	ctx, span := telemetry.Start(ctx, "evaluate", "tenet.project", r.req.ProjectID)
+	if r.subject != nil && len(r.subject.Kinds) > 0 {
+		span.Set("tenet.subject.kind", string(r.subject.Kinds[0]))
+	}
+	return ctx, func(err error) {
+		if a := r.answer; err == nil && a != nil {
+			span.Set("tenet.evaluation", a.EvaluationID)
+			span.Set("tenet.verdict", string(a.OverallVerdict))
+			span.Count("tenet.rules.concerned", a.Coverage.RulesConcerned)
+			span.Count("tenet.rules.not_asked", a.Coverage.RulesNotAsked)
+			var broken []string
+			for i := range a.RuleVerdicts {
+				if a.RuleVerdicts[i].Verdict == rule.Deny && len(broken) < maxBroken {
+					broken = append(broken, a.RuleVerdicts[i].RuleID)
+				}
+			}
+			span.Set("tenet.rules.broken", strings.Join(broken, ","))
+		}
+		span.End(err)
+	}
+}
+
+// maxBroken bounds the rules that a span names.
+const maxBroken = 20
+
 // prepare runs all stages that can refuse a request.
 func (e *Evaluator) prepare(ctx context.Context, req Request) (*run, error) {
 	if e.cfg.Refuse != nil {
@@ -86,11 +131,13 @@ func (e *Evaluator) prepare(ctx context.Context, req Request) (*run, error) {
 		}
 	}
 	r := newRun(ctx, e, &req, e.cfg.Now())
-	return r, through(ctx, r.findPolicy, r.readRequest, r.parse, r.findRules, r.findNode, r.findWaivers)
+	return r, through(ctx, r.findPolicy, r.readRequest, traced("parse", r.parse), r.findRules, r.findNode, r.findWaivers)
 }
 
 // conduct runs the stages behind [Evaluator.prepare] and returns the recorded evaluation.
-func (r *run) conduct(ctx context.Context) (*rule.Evaluation, error) {
+func (r *run) conduct(ctx context.Context) (_ *rule.Evaluation, err error) {
+	ctx, end := spanOf(ctx, r)
+	defer func() { end(err) }()
 	stopped, err := suspension(ctx, r)
 	if err != nil {
 		return nil, err
@@ -98,7 +145,7 @@ func (r *run) conduct(ctx context.Context) (*rule.Evaluation, error) {
 	if stopped != nil {
 		err = through(ctx, r.outline, stop(r, stopped), r.record)
 	} else {
-		err = through(ctx, r.selectRules, r.decide, stopMeanwhile(r), r.record)
+		err = through(ctx, traced("select", r.selectRules), r.decide, stopMeanwhile(r), traced("record", r.record))
 	}
 	if err != nil {
 		return nil, err
@@ -113,7 +160,7 @@ func (r *run) conduct(ctx context.Context) (*rule.Evaluation, error) {
 // decide finds the verdicts of the selected rules.
 func (r *run) decide(ctx context.Context) error {
 	setAside(r)
-	return through(ctx, r.outline, r.takeChecks, r.findConcerned, r.limitQuestions, r.askJudge, r.conclude)
+	return through(ctx, r.outline, traced("check", r.takeChecks), traced("triage", r.findConcerned), r.limitQuestions, traced("judge", r.askJudge), r.conclude)
 }
 
 func newRun(ctx context.Context, e *Evaluator, req *Request, start time.Time) *run {

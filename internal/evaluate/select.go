@@ -2,12 +2,10 @@ package evaluate
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"tenet/internal/check"
 	"tenet/internal/corpus"
-	"tenet/internal/diff"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
 )
@@ -34,9 +32,6 @@ type chosen struct {
 	outcome check.Outcome
 	ran     bool
 }
-
-// maxTermBytes is how much of the subject's text is used to rank rules.
-const maxTermBytes = 16 << 10
 
 // selectRules finds the rules that apply, best ranked first, runs all of their checks, and takes out the rules that others
 // override.
@@ -138,37 +133,14 @@ func queryOf(r *run) *corpus.Query {
 		Now: r.start, Within: r.within, Scope: s.Scope, Repository: s.Repository, SeverityMin: r.req.SeverityMin, Kinds: s.Kinds,
 		AnyKind: s.Empty(), AnyPath: s.Empty(), Tool: toolOf(s), Beside: s.Action != "" || len(s.Facts) > 0,
 	}
-	room := maxTermBytes
-	take := func(text string) {
-		if text != "" && room > 0 {
-			q.Terms = append(q.Terms, text)
-			room -= len(text)
-		}
-	}
-	take(s.Action)
-	for _, name := range slices.Sorted(maps.Keys(s.Facts)) {
-		take(name)
-		if text, ok := s.Facts[name].(string); ok && len(s.Files) == 0 {
-			take(text)
-		}
-	}
 	for i := range s.Files {
 		f := &s.Files[i]
 		q.Paths = append(q.Paths, f.Path)
 		q.Paths = append(q.Paths, f.Others...)
-		take(f.Path)
 		if f.OldPath != "" {
 			q.Paths = append(q.Paths, f.OldPath)
 		}
 	}
-	for i := range s.Files {
-		for _, h := range s.Files[i].Hunks {
-			for _, l := range h.Lines {
-				if l.Op == diff.OpAdd {
-					take(l.Text)
-				}
-			}
-		}
-	}
+	q.Terms = termsOf(s)
 	return q
 }

@@ -93,6 +93,11 @@ func leavesOf(heads []wire.AuditHead, after int64, count int) ([]tree.Hash, erro
 	return list, nil
 }
 
+// Leaves returns the leaves of count entries after an entry; fewer at the end of the chain.
+func (l *Log) Leaves(ctx context.Context, projectID string, after int64, count int) ([]tree.Hash, error) {
+	return l.leaves(ctx, projectID, after, count)
+}
+
 // reader returns the hashes of a project's tree by their numbers in package tlog. It reads each tile once.
 func (l *Log) reader(ctx context.Context, projectID string) tlog.HashReader {
 	read := map[tlog.Tile][]byte{}

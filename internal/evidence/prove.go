@@ -44,6 +44,27 @@ func (b *Book) Prove(ctx context.Context, e store.AuditEntry) (checkpoint.Proof,
 	return attest.New(e, hashes, c.Note)
 }
 
+// Newest returns the checkpoint to prove all entries by that a project has now: the newest that the quorum of witnesses has cosigned, or else the newest one. With a
+// size it returns that of so many entries. The error is unavailable where none can be made.
+func (b *Book) Newest(ctx context.Context, projectID string, size int64) (store.Checkpoint, error) {
+	if size > 0 {
+		return b.cfg.Log.logs.CheckpointOf(ctx, projectID, size)
+	}
+	if b.Signs() {
+		if err := b.Seal(ctx, projectID); err != nil {
+			return store.Checkpoint{}, err
+		}
+	}
+	c, err := b.cfg.Log.logs.Checkpoint(ctx, projectID, 0, true)
+	if rule.CodeOf(err) == rule.CodeNotFound {
+		c, err = b.cfg.Log.logs.Checkpoint(ctx, projectID, 0, false)
+	}
+	if rule.CodeOf(err) == rule.CodeNotFound {
+		err = rule.Errorf(rule.CodeUnavailable, "the audit log has no checkpoint yet; a server makes them, if audit_folder is set or the database is embedded")
+	}
+	return c, err
+}
+
 // covering returns the checkpoint to prove an entry by.
 func (b *Book) covering(ctx context.Context, e store.AuditEntry) (store.Checkpoint, error) {
 	c, err := b.cfg.Log.logs.Checkpoint(ctx, e.ProjectID, e.Seq, true)

@@ -172,12 +172,13 @@ func (o *overview) fillDays(ctx context.Context) error {
 func addVerdicts(to, c *store.RuleCount) {
 	to.Allowed, to.Denied, to.Unsure = to.Allowed+c.Allowed, to.Denied+c.Denied, to.Unsure+c.Unsure
 	to.ByCheck, to.ByModel, to.ByCache, to.ByTriage = to.ByCheck+c.ByCheck, to.ByModel+c.ByModel, to.ByCache+c.ByCache, to.ByTriage+c.ByTriage
+	to.ByApproval += c.ByApproval
 }
 
 func ruleVerdicts(c *store.RuleCount) wire.RuleVerdicts {
 	v := wire.RuleVerdicts{Verdicts: verdicts(c.Allowed, c.Denied, c.Unsure)}
-	v.DecidedBy = wire.DecidedBy{Check: c.ByCheck, Model: c.ByModel, Cache: c.ByCache, Triage: c.ByTriage}
-	v.DecidedBy.None = v.Total - c.ByCheck - c.ByModel - c.ByCache - c.ByTriage
+	v.DecidedBy = wire.DecidedBy{Check: c.ByCheck, Model: c.ByModel, Cache: c.ByCache, Triage: c.ByTriage, Approval: c.ByApproval}
+	v.DecidedBy.None = v.Total - c.ByCheck - c.ByModel - c.ByCache - c.ByTriage - c.ByApproval
 	return v
 }
 

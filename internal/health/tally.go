@@ -220,7 +220,9 @@ func decided(by rule.DecidedBy, c *store.RuleCount) {
 		c.ByCache++
 	case rule.ByTriage:
 		c.ByTriage++
-	case rule.ByApproval, rule.ByNone: // people decide for one evaluation, which says nothing of the rule's health
+	case rule.ByApproval:
+		c.ByApproval++
+	case rule.ByNone:
 	}
 }
 

@@ -33,6 +33,7 @@ var table = map[string]row{
 
 	"checkpoint":      {layer: block, imports: []string{"audit/tree"}}, // what leaves the machine of a log, and how it is checked
 	"evidence/attest": {layer: block, imports: []string{"audit", "audit/tree", "checkpoint", "store"}},
+	"evidence/pack":   {layer: block, imports: []string{"audit", "audit/tree", "checkpoint", "rule", "store"}, tests: []string{"evidence"}},
 	"witness":         {layer: capability, imports: []string{"checkpoint"}},
 
 	"bundle":       {layer: block, imports: []string{"checkpoint", "rule", "store"}}, // what was deployed, as a signed file
@@ -71,13 +72,14 @@ var table = map[string]row{
 	"job":                 {layer: block, imports: []string{"audit", "rule", "store"}},
 	"judge":               {layer: block, imports: []string{"diff", "llm", "norm", "redact", "rule", "store", "subject"}, tests: []string{"catalog"}},
 	"lex":                 {layer: block},
+	"telemetry":           {layer: block, imports: []string{"rule"}},                          // traces by OpenTelemetry
 	"tlsfile":             {layer: block, imports: []string{"rule"}},                          // certificates of the server, from files
 	"sso":                 {layer: block, imports: []string{"auth", "rule", "store", "text"}}, // who people are, by identity providers
 	"sso/login":           {layer: block, imports: []string{"wire"}},                          // signing in from the command line
 	"lexicon":             {layer: block},                                                     // English words and what they mean, from WordNet
 	"lint":                {layer: block, imports: []string{"norm", "rule"}},
-	"llm":                 {layer: block},
-	"llm/provider":        {layer: block, imports: []string{"llm", "rule"}},
+	"llm":                 {layer: block, imports: []string{"telemetry"}},
+	"llm/provider":        {layer: block, imports: []string{"llm", "rule", "telemetry"}},
 	"metric":              {layer: block},
 	"norm":                {layer: block, imports: []string{"corpus", "lexicon", "rule"}}, // one reading of a rule for contradictions, lint and judge
 	"redact":              {layer: block, imports: []string{"charset", "diff", "subject"}},
@@ -85,7 +87,7 @@ var table = map[string]row{
 	"shell":               {layer: block},
 	"signature":           {layer: block, imports: []string{"rule"}},
 	"store":               {layer: block, imports: []string{"rule"}},
-	"store/sqlstore":      {layer: block, imports: []string{"rule", "store"}},
+	"store/sqlstore":      {layer: block, imports: []string{"rule", "store", "telemetry"}},
 	"charset":             {layer: block},
 	"diff":                {layer: block, imports: []string{"charset"}},
 	"subject":             {layer: block, imports: []string{"charset", "diff", "lex", "rule"}},
@@ -108,7 +110,7 @@ var table = map[string]row{
 	"document": {layer: capability, imports: []string{"audit", "auth", "corpus", "document/extract", "job", "redact", "rule", "store"}},
 	"evaluate": {
 		layer:   capability,
-		imports: []string{"audit", "auth", "check", "corpus", "diff", "evaluate/find", "evaluate/record", "federation", "job", "judge", "rule", "store", "subject"},
+		imports: []string{"audit", "auth", "check", "corpus", "diff", "evaluate/find", "evaluate/record", "federation", "job", "judge", "rule", "store", "subject", "telemetry"},
 	},
 	"health":    {layer: capability, imports: []string{"audit", "auth", "corpus", "job", "lint", "rule", "store"}},
 	"hierarchy": {layer: capability, imports: []string{"audit", "auth", "change", "corpus", "federation", "rule", "store", "subject", "text", "wire"}, tests: []string{"catalog"}},
@@ -125,18 +127,18 @@ var table = map[string]row{
 	"search":   {layer: capability, imports: []string{"corpus", "job", "llm", "redact", "rule", "store"}, tests: []string{"auth", "document"}},
 	"evidence": {layer: capability, imports: []string{"audit", "audit/tree", "checkpoint", "evidence/attest", "job", "rule", "store"}, tests: []string{"witness"}},
 	"trail":    {layer: capability, imports: []string{"audit", "auth", "evaluate/find", "rule", "store"}},
-	"webhook":  {layer: capability, imports: []string{"audit", "auth", "job", "rule", "signature", "store"}},
+	"webhook":  {layer: capability, imports: []string{"audit", "auth", "job", "rule", "signature", "store", "telemetry"}},
 
 	"api": {
 		layer: surface,
 		imports: []string{
 			"acting", "agent", "api/rest", "approval", "audit", "audit/tree", "auth", "catalog", "checkpoint", "conflict", "corpus", "discover", "document",
-			"document/extract", "evaluate", "evidence", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "operate", "queue", "release", "rule", "sandbox", "search",
+			"document/extract", "evaluate", "evidence", "evidence/pack", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "operate", "queue", "release", "rule", "sandbox", "search",
 			"signature", "sso", "store", "trail", "webhook",
 		},
 		tests: []string{"app"},
 	},
-	"api/rest": {layer: surface, imports: []string{"audit", "auth", "metric", "rule", "store", "text"}},
+	"api/rest": {layer: surface, imports: []string{"audit", "auth", "metric", "rule", "store", "text", "telemetry"}},
 	"client":   {layer: surface, tests: []string{"api", "app"}},
 	"console": {
 		layer: surface, imports: []string{"auth", "client", "console/patch", "console/wordmark", "rule", "sso", "store"},
@@ -157,7 +159,7 @@ var table = map[string]row{
 			"gateway/extauthz", "gateway/extmcp",
 			"discover", "discover/assistant", "discover/code", "discover/comment", "discover/linter", "discover/policy", "discover/source", "document",
 			"evaluate", "evaluate/find", "evaluate/record", "evidence", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "rule", "sandbox", "search",
-			"sso", "store", "store/sqlstore", "subject", "tlsfile", "trail", "webhook", "/packs",
+			"sso", "store", "store/sqlstore", "subject", "telemetry", "tlsfile", "trail", "webhook", "/packs",
 		},
 	},
 
@@ -166,6 +168,8 @@ var table = map[string]row{
 		imports: []string{
 			"app", "bundle", "bundle/place", "catalog", "charset", "checkpoint", "client", "config", "discover/archive", "discover/assistant", "discover/exclude",
 			"discover/source", "evidence/attest", "gateway", "gateway/pin", "gateway/relay", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
+			"report", "rule", "sandbox", "sso/login", "store", "subject", "telemetry", "tlsfile", "witness",
+			"discover/source", "evidence/attest", "evidence/pack", "gateway", "gateway/pin", "gateway/relay", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
 			"report", "rule", "sandbox", "sso/login", "store", "subject", "tlsfile", "witness",
 		},
 	},
@@ -193,7 +197,7 @@ var table = map[string]row{
 	"store/pgtest":          {layer: support, imports: []string{"store/sqlstore"}},
 	"store/storetest":       {layer: support, imports: []string{"rule", "store"}},
 	"/cases":                {layer: support, tests: []string{"api", "app", "catalog", "cli", "client", "evaluate"}},
-	"/e2e":                  {layer: support, tests: []string{"api", "app", "catalog", "cli", "client", "evaluate", "release"}},
+	"/e2e":                  {layer: support, tests: []string{"api", "app", "catalog", "checkpoint", "cli", "client", "evaluate", "release"}},
 }
 
 // homes says where alone, tests aside, code of others is known. To take another library is then a change of one package.
@@ -222,6 +226,7 @@ var homes = map[string][]string{
 	"github.com/yuin/goldmark":               {"blocks"},
 	"github.com/zalando/go-keyring":          {"sso/login"},
 	"github.com/transparency-dev/formats":    {"checkpoint", "witness"},
+	"go.opentelemetry.io":                    {"telemetry"},
 	"golang.org/x/mod":                       {"api", "audit/tree", "checkpoint", "cli", "evidence", "witness"},
 	"golang.org/x/oauth2":                    {"sso", "sso/login"},
 	"golang.org/x/net/html":                  {"blocks"},

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"tenet/internal/telemetry"
 )
 
 // meteredCalls is how many calls a [Meter] remembers the times of.
@@ -94,7 +96,12 @@ type meteredModel struct {
 // Complete implements [Model].
 func (m *meteredModel) Complete(ctx context.Context, req Request) (Response, error) {
 	began := time.Now()
+	ctx, span := telemetry.Start(ctx, "model call", "gen_ai.request.model", m.ID(), "gen_ai.operation.name", "chat")
 	resp, err := m.Model.Complete(ctx, req)
+	span.Set("gen_ai.response.model", resp.Model)
+	span.Count("gen_ai.usage.input_tokens", resp.InputTokens)
+	span.Count("gen_ai.usage.output_tokens", resp.OutputTokens)
+	span.End(err)
 	m.meter.note(ctx, began, err)
 	return resp, err
 }
@@ -111,7 +118,10 @@ type meteredEmbedder struct {
 // Embed implements [Embedder].
 func (m *meteredEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	began := time.Now()
+	ctx, span := telemetry.Start(ctx, "model call", "gen_ai.request.model", m.ID(), "gen_ai.operation.name", "embeddings")
 	vectors, err := m.Embedder.Embed(ctx, texts)
+	span.Count("tenet.texts", len(texts))
+	span.End(err)
 	m.meter.note(ctx, began, err)
 	return vectors, err
 }

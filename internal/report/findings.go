@@ -177,6 +177,7 @@ func account(e *rule.Evaluation, o Options) []string {
 	if c.RulesTriagedOut > 0 {
 		lines = append(lines, fmt.Sprintf("ruled out by triage: %s, which a model found not to concern the subject", text.Plural(c.RulesTriagedOut, "rule")))
 	}
+	lines = append(lines, approvals(e)...)
 	lines = append(lines, e.Notices...)
 	if c.RulesCut > 0 {
 		lines = append(lines, fmt.Sprintf("not judged: %s beyond max_rules; raise max_rules to judge more at once", text.Plural(c.RulesCut, "rule")))
@@ -206,6 +207,31 @@ func account(e *rule.Evaluation, o Options) []string {
 			kept = "; not kept, since there is no database"
 		}
 		lines = append(lines, fmt.Sprintf("evaluation %s, %d ms%s", e.EvaluationID, e.TotalLatencyMS, kept))
+	}
+	return lines
+}
+
+// approvals names the approvals that an evaluation has used, and who gave them.
+func approvals(e *rule.Evaluation) []string {
+	var lines []string
+	seen := map[string]bool{}
+	for i := range e.RuleVerdicts {
+		v := &e.RuleVerdicts[i]
+		if v.Approval == nil || seen[v.Approval.ID] {
+			continue
+		}
+		seen[v.Approval.ID] = true
+		people := make([]string, len(v.Approval.By))
+		for k, who := range v.Approval.By {
+			people[k] = who
+			if k < len(v.Approval.Reasons) && v.Approval.Reasons[k] != "" {
+				people[k] += " (" + v.Approval.Reasons[k] + ")"
+			}
+		}
+		lines = append(lines, "confirmed by "+strings.Join(people, ", ")+": approval "+v.Approval.ID)
+	}
+	if a := e.Approval; a != nil && !seen[a.ID] && (a.State == rule.ApprovalUsed || a.State == rule.ApprovalApproved) {
+		lines = append(lines, "confirmed by people: approval "+a.ID)
 	}
 	return lines
 }

@@ -89,7 +89,7 @@ func verdictsOf(r *wire.MonthReport) section {
 		against("Evaluations", e.Total, b.Total), against("ALLOW", e.Allow, b.Allow), against("DENY", e.Deny, b.Deny),
 		against("NEEDS_CONFIRMATION", e.Unsure, b.Unsure), against("Incidents (denied after the action)", r.Incidents, r.IncidentsThen),
 		against("Verdicts of rules", r.Verdicts.Total, r.VerdictsThen.Total), against("by a check", v.Check, w.Check),
-		against("by a model, now or before", v.Model+v.Cache+v.Triage, w.Model+w.Cache+w.Triage), against("by nothing", v.None, w.None),
+		against("by a model, now or before", v.Model+v.Cache+v.Triage, w.Model+w.Cache+w.Triage), against("by people", v.Approval, w.Approval), against("by nothing", v.None, w.None),
 	}}
 }
 

@@ -45,7 +45,7 @@ type RuleCount struct {
 	RuleID                    string
 	Allowed, Denied, Unsure   int64
 	ByCheck, ByModel, ByCache int64
-	ByTriage                  int64     // the others had no decider
+	ByTriage, ByApproval      int64     // the others had no decider
 	Calls                     int64     // to models that asked about the rule
 	CallMS                    int64     // time of those calls, in milliseconds
 	Tokens                    int64     // in and out, of the rule's share of those calls

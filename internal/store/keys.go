@@ -66,6 +66,8 @@ type KeyTx interface {
 	Get(ctx context.Context, projectID, id string) (Key, error)
 	// Use notes what happened with keys, by their ids. An earlier time than the noted one does not replace it. An unknown id changes nothing.
 	Use(ctx context.Context, uses map[string]KeyUse) error
+	// Change stores the name, the limits and the expiry of a key; not_found without it.
+	Change(ctx context.Context, k Key) error
 	// Replace notes that another key takes the place of one, which expires at a time; conflict if the key was replaced already, and not_found
 	// without it.
 	Replace(ctx context.Context, projectID, id, by string, expires time.Time) error

@@ -48,6 +48,8 @@ type LogReader interface {
 	// Checkpoint returns the newest checkpoint of a project with at least size entries, of those that are witnessed if witnessed is true;
 	// not_found without one.
 	Checkpoint(ctx context.Context, projectID string, size int64, witnessed bool) (Checkpoint, error)
+	// CheckpointOf returns the newest checkpoint of a project with exactly size entries; not_found without one.
+	CheckpointOf(ctx context.Context, projectID string, size int64) (Checkpoint, error)
 }
 
 // LogTx writes Merkle trees and checkpoints.

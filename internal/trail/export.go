@@ -6,10 +6,13 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"tenet/internal/audit"
+	"tenet/internal/auth"
 	"tenet/internal/evaluate/find"
 	"tenet/internal/rule"
 	"tenet/internal/store"
@@ -23,6 +26,49 @@ type Export struct {
 	query     find.ChainQuery
 	after     int64
 	format    string
+	within    within
+}
+
+// within narrows an export to evaluations of some subjects.
+type within struct{ node, scope, repository string }
+
+// has reports whether an entry is about such a subject. An entry without a body is not.
+func (w within) has(e *store.AuditEntry) (bool, error) {
+	if w == (within{}) {
+		return true, nil
+	}
+	if e.Kind != audit.KindEvaluation || len(e.Body) == 0 {
+		return false, nil
+	}
+	body, err := audit.Body(*e)
+	if err != nil {
+		return false, err
+	}
+	var r struct {
+		NodeID  string `json:"node_id"`
+		Subject struct {
+			Repository string `json:"repository"`
+			Scope      string `json:"scope"`
+		} `json:"subject"`
+	}
+	if err := json.Unmarshal(body, &r); err != nil {
+		return false, err
+	}
+	return (w.node == "" || strings.EqualFold(w.node, r.NodeID)) &&
+		(w.scope == "" || r.Subject.Scope == w.scope || strings.HasPrefix(r.Subject.Scope, w.scope+"/")) &&
+		(w.repository == "" || rule.ParseRepository(w.repository).Same(rule.ParseRepository(r.Subject.Repository))), nil
+}
+
+// Each calls fn with the entries, oldest first. withheld entries are shown to administrators only.
+func (x *Export) Each(ctx context.Context, fn func(e *store.AuditEntry, withheld bool) error) error {
+	forAdmins := !auth.ActorFrom(ctx).Role.Allows(auth.Admin)
+	return x.trail.chain.Each(ctx, x.projectID, x.query, x.after, func(e *store.AuditEntry) error {
+		ok, err := x.within.has(e)
+		if err != nil || !ok {
+			return err
+		}
+		return fn(e, forAdmins && slices.Contains(hidden, e.Kind))
+	})
 }
 
 // Export prepares a file of the entries that match, in the format jsonl or csv; errors are as of [Trail.List].
@@ -31,7 +77,7 @@ func (t *Trail) Export(ctx context.Context, projectID string, in wire.AuditExpor
 	if err != nil {
 		return nil, err
 	}
-	return &Export{t, projectID, q, in.After, in.Format}, nil
+	return &Export{t, projectID, q, in.After, in.Format, within{in.Node, strings.Trim(in.Scope, "/"), in.Repository}}, nil
 }
 
 // Write writes the file. Entries that are recorded meanwhile are not in it. It holds a few hundred entries in memory at a time.
@@ -46,7 +92,7 @@ func (x *Export) Write(ctx context.Context, to io.Writer) error {
 		}
 	}
 	slugs := map[string]string{}
-	err := x.trail.chain.Each(ctx, x.projectID, x.query, x.after, func(e *store.AuditEntry) error {
+	err := x.Each(ctx, func(e *store.AuditEntry, _ bool) error {
 		line := wire.AuditLine{BodyHash: e.BodyHash, PrevHash: e.PrevHash}
 		entry, about := entryOf(ctx, e)
 		line.AuditEntry = entry

@@ -18,6 +18,7 @@ import (
 
 	"tenet/internal/signature"
 	"tenet/internal/store"
+	"tenet/internal/telemetry"
 	"tenet/internal/wire"
 )
 
@@ -74,7 +75,10 @@ func (s *sender) send(ctx context.Context, p *store.WebhookPolicy, e *store.Webh
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
+	ctx, span := telemetry.Start(ctx, "webhook", "tenet.project", p.ProjectID, "tenet.webhook", p.ID, "tenet.event", e.ID)
 	r, err := s.attempt(ctx, p, e)
+	span.Count("http.response.status_code", r.status)
+	span.End(err)
 	if err != nil {
 		r.reason = s.explain(ctx, err)
 	}

@@ -192,11 +192,12 @@ type RuleVerdicts struct {
 
 // DecidedBy counts verdicts by what decided them.
 type DecidedBy struct {
-	Check  int64 `json:"check" doc:"Deterministic checks."`
-	Model  int64 `json:"model" doc:"A model that was asked."`
-	Cache  int64 `json:"cache" doc:"Stored verdicts of a model."`
-	Triage int64 `json:"triage" doc:"A model that ruled the rule out among many."`
-	None   int64 `json:"none" doc:"Nothing: the verdict is NEEDS_CONFIRMATION."`
+	Check    int64 `json:"check" doc:"Deterministic checks."`
+	Model    int64 `json:"model" doc:"A model that was asked."`
+	Cache    int64 `json:"cache" doc:"Stored verdicts of a model."`
+	Triage   int64 `json:"triage" doc:"A model that ruled the rule out among many."`
+	Approval int64 `json:"approval" doc:"People who have confirmed it."`
+	None     int64 `json:"none" doc:"Nothing: the verdict is NEEDS_CONFIRMATION."`
 }
 
 // Latency is the time of evaluations, in milliseconds.

@@ -39,6 +39,16 @@ type Key struct {
 	LastRefusal   string     `json:"last_refusal,omitempty" enum:"revoked,expired,network,scope,node,rate,role" doc:"Why that use was refused."`
 }
 
+// ChangeKey is the body that changes a key. Absent fields stay as they are.
+type ChangeKey struct {
+	Name      *string            `json:"name,omitempty" minLength:"1" doc:"Who or what uses the key."`
+	Scopes    Optional[[]string] `json:"scopes,omitzero" nullable:"false" doc:"Only operations of these scopes, of those that the key has: fewer, not more."`
+	Networks  Optional[[]string] `json:"networks,omitzero" maxItems:"100" doc:"Only from these networks or addresses; null or an empty list means from everywhere." example:"[\"10.1.0.0/16\"]"`
+	Rate      Optional[float64]  `json:"rate,omitzero" minimum:"0" maximum:"100000" doc:"Requests per second that it may make, on each node; null means the server's rate_limit."`
+	Burst     Optional[int]      `json:"burst,omitzero" minimum:"0" maximum:"100000" doc:"Requests that it may make at once above the rate; null means twice the rate."`
+	ExpiresAt *time.Time         `json:"expires_at,omitempty" doc:"When it expires: earlier than now set, not later. A time that has passed ends it at once."`
+}
+
 // RotateKey is the body that puts a new key in the place of one.
 type RotateKey struct {
 	OverlapHours Optional[float64] `json:"overlap_hours,omitzero" nullable:"false" minimum:"0" maximum:"2160" doc:"Hours for which the old key still works, at most until it expires anyway; 24 if absent, and with 0 it ends at once." example:"24"`

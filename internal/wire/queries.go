@@ -161,8 +161,13 @@ type AuditEntryQuery struct {
 // AuditExportQuery asks for entries of the audit chain as a file.
 type AuditExportQuery struct {
 	AuditFilter
-	Format string `query:"format" enum:"jsonl,csv" default:"jsonl" doc:"jsonl: one JSON object a line; csv: a table for spreadsheets."`
-	After  int64  `query:"after_seq" minimum:"0" doc:"Only entries after this number."`
+	Format     string `query:"format" enum:"jsonl,csv,pack,oscal" default:"jsonl" doc:"jsonl: one JSON object a line; csv: a table for spreadsheets; pack: a ZIP file with the entries, the rules that decided and what proves them, for tenet audit check; oscal: OSCAL assessment results."`
+	After      int64  `query:"after_seq" minimum:"0" doc:"Only entries after this number."`
+	Node       string `query:"node" maxLength:"100" doc:"Only evaluations at this federation node, by id."`
+	Scope      string `query:"scope" maxLength:"500" doc:"Only evaluations of subjects in this scope or below." example:"payments"`
+	Repository string `query:"repository" maxLength:"500" doc:"Only evaluations of subjects of this repository." example:"acme/billing"`
+	Checkpoint int64  `query:"checkpoint" minimum:"0" doc:"Size of the checkpoint that proves a pack, as the state of the log names it; the newest if absent."`
+	Offset     int64  `query:"offset" minimum:"0" doc:"Leaves out so many bytes of a pack, to go on where a connection broke. Needs checkpoint."`
 }
 
 // ImportQuery says how rules are imported.

@@ -13,32 +13,21 @@ temp=${RUNNER_TEMP:-$(mktemp -d)}
 output=${GITHUB_OUTPUT:-/dev/null}
 summary=${GITHUB_STEP_SUMMARY:-/dev/null}
 
-# download fetches a release and keeps it only if it is the one that the workflow has pinned.
+# A release is downloaded and kept only if it is the one that the workflow, or else checksums.txt of the release, names.
 download() {
-  [[ ${INPUT_SHA256:-} =~ ^[0-9a-fA-F]{64}$ ]] || fail 'The input version needs the input sha256: the SHA-256 of the program.'
-  local system machine
-  system=$(uname -s | tr '[:upper:]' '[:lower:]')
-  case $(uname -m) in
-    x86_64 | amd64) machine=amd64 ;;
-    arm64 | aarch64) machine=arm64 ;;
-    *) fail "There is no release for $(uname -m)." ;;
-  esac
-  curl --fail --silent --show-error --location --retry 3 --max-time 300 \
-    --output "$temp/tenet" "$INPUT_DOWNLOAD/$INPUT_VERSION/tenet-$system-$machine" || fail "Tenet $INPUT_VERSION cannot be downloaded."
-  local sum
-  sum=$({ sha256sum "$temp/tenet" 2>/dev/null || shasum -a 256 "$temp/tenet"; } | cut -d ' ' -f 1)
-  [[ $sum == "$(tr '[:upper:]' '[:lower:]' <<<"$INPUT_SHA256")" ]] || fail "The downloaded program is not the pinned one: its SHA-256 is $sum."
-  chmod +x "$temp/tenet"
+  local said
+  said=$(TENET_RELEASES=${INPUT_DOWNLOAD:-} TENET_SHA256=${INPUT_SHA256:-} "$GITHUB_ACTION_PATH/scripts/ci/install.sh" "$1" "$temp/tenet-bin" 2>&1) ||
+    fail "${said//$'\n'/%0A}"
 }
 
 build() {
-  command -v go >/dev/null || fail 'Give the input version with sha256, or set Go up before this step.'
-  (cd "$GITHUB_ACTION_PATH" && CGO_ENABLED=0 go build -trimpath -o "$temp/tenet" ./cmd/tenet) || fail 'Tenet cannot be built.'
+  command -v go >/dev/null || fail 'To build Tenet from source, set Go up before this step.'
+  (cd "$GITHUB_ACTION_PATH" && CGO_ENABLED=0 go build -trimpath -o "$temp/tenet-bin/tenet" ./cmd/tenet) || fail 'Tenet cannot be built.'
 }
 
 if [[ -z ${TENET_BIN:-} ]]; then
-  if [[ -n ${INPUT_VERSION:-} ]]; then download; else build; fi
-  TENET_BIN=$temp/tenet
+  if [[ ${INPUT_VERSION:-} == source ]]; then build; else download "${INPUT_VERSION:-$(cat "$GITHUB_ACTION_PATH/VERSION")}"; fi
+  TENET_BIN=$temp/tenet-bin/tenet
 fi
 
 base=${INPUT_BASE:-}

@@ -13,7 +13,15 @@ function expect(what, ok) {
 }
 
 const client = new Client({ name: 'typescript', version: '1' })
-await client.connect(to.startsWith('http') ? new StreamableHTTPClientTransport(new URL(to)) : new StdioClientTransport({ command: to, args, env: process.env }))
+const transport = to.startsWith('http') ? new StreamableHTTPClientTransport(new URL(to)) : new StdioClientTransport({ command: to, args, env: process.env })
+await client.connect(transport)
+// The SDK drops progress that it reads together with the response, also without a gateway, so progress counts as the transport delivers it.
+const seen = []
+const deliver = transport.onmessage
+transport.onmessage = (message, extra) => {
+  if (message.method === 'notifications/progress') seen.push(message.params.progress)
+  return deliver(message, extra)
+}
 const call = (name, args = {}, options) => client.callTool({ name, arguments: args }, undefined, options)
 
 const { tools } = await client.listTools()
@@ -23,8 +31,7 @@ const denied = await call('forbidden')
 expect(`a denied call says ${text(denied)}`, denied.isError && text(denied).includes('T-1') && !text(denied).includes('REACHED'))
 const failed = await call('fail')
 expect(`a tool that fails says ${text(failed)}`, failed.isError && !text(failed).includes('Tenet')) // some SDKs leave the reason out
-const seen = []
-await call('work', { n: 20 }, { onprogress: (p) => seen.push(p.progress) })
+await call('work', { n: 20 }, { onprogress: () => {} })
 expect(`progress is ${seen}`, seen.length === 20 && seen.every((p, i) => p === i + 1))
 if (tools.some((t) => t.name === 'hang')) {
   const abort = new AbortController()

@@ -17,6 +17,7 @@ import (
 	"tenet/internal/audit"
 	"tenet/internal/auth"
 	"tenet/internal/rule"
+	"tenet/internal/telemetry"
 )
 
 // exchange is the state of one request. Its context holds it.
@@ -80,6 +81,7 @@ func (s *Server) finish(rw *response, x *exchange, start time.Time) {
 	s.countRefusal(x, rw.status)
 	took := s.cfg.Now().Sub(start)
 	s.observe(x.r, rw.status, took)
+	telemetry.Route(x.r.Context(), x.r.Pattern, x.project)
 	if s.cfg.Served != nil && rw.status < http.StatusBadRequest && x.project != "" {
 		s.cfg.Served(x.project)
 	}

@@ -65,6 +65,9 @@ func classify(t []token, c place) (reading, bool) {
 	if r, ok := acts(t, c); ok {
 		return r, true
 	}
+	if r, ok := elided(t, c); ok {
+		return r, true
+	}
 	return practice(t, c)
 }
 
@@ -149,25 +152,15 @@ type test func(t []token, i int, c place) bool
 
 // denied reports whether the subject of the word at i is nobody or nothing.
 func denied(t []token, i int, _ place) bool {
-	for k := i - 1; k >= 0 && i-k < 12; k-- {
+	for k := i - 1; k >= 0 && i-k < 20; k-- {
 		if nothings[t[k].low] && (k == 0 || t[k].before != 0 || t[k-1].low == "that" || t[k-1].low == "and" || t[k-1].low == "but") {
 			return at(t, k+1) != "longer"
 		}
-		if k > 1 && t[k].before == ',' && nothings[t[0].low] && aparts(t, k, i) {
-			return true
+		if t[k].before == ',' && (is(t, k, "other", "than") || is(t, k, "except")) { // "No parcel, other than those of guests, may ..."
+			continue
 		}
 		if t[k].before == ',' || t[k].before == ';' || t[k].before == ':' {
 			break
-		}
-	}
-	return false
-}
-
-// aparts reports whether a part in commas ends at k that only says what is excepted: "No parcel, other than those of guests, may ...".
-func aparts(t []token, k, i int) bool {
-	for from := k - 1; from > 0; from-- {
-		if t[from].before == ',' {
-			return i-k <= 1 && (is(t, from, "other", "than") || is(t, from, "except"))
 		}
 	}
 	return false

@@ -155,6 +155,11 @@ func (f *finder) read(i int, raw string, line int, c place) []Norm {
 			return []Norm{n}
 		}
 	}
+	if !ok && label != "" && c.item && f.genre == Policy && f.tongue == nil && !c.facts {
+		if r, ok = duties(t, b.Section); !ok && recurs(t) {
+			r, ok = reading{modality: rule.Must, means: ByLabel, phrase: blocks.Plain(label)}, true
+		}
+	}
 	l, led := f.leader(i, raw)
 	inherits := led && l.open
 	if led && l.free && ok && (r.means == ByItem || r.means == BySentence) {

@@ -52,7 +52,7 @@ func (f *finder) leading(i, at int, raw string, c place) bool {
 			delete(f.leads, i)
 			return false
 		}
-		f.over = span{section: f.list[i].Section, lead: l}
+		f.over = span{section: f.list[i].Section, first: blocks.Plain(f.list[i+1].Text), lead: l}
 		return true
 	}
 	if loose {
@@ -167,7 +167,7 @@ func lowerFirst(s string) string {
 	if word == "" || word[0] < 'A' || word[0] > 'Z' || word == "I" || strings.ToLower(word[1:]) != word[1:] || strings.ContainsAny(word, "._0123456789") && !strings.HasSuffix(word, ".") {
 		return s
 	}
-	if low := strings.ToLower(strings.TrimRight(word, ",.;:")); len(word) > 1 && !verbs[low] && !openers[low] && !adverbs[low] && !determiners[low] && !auxiliaries[low] && !prefixed[low] {
+	if low := strings.ToLower(strings.TrimRight(word, ",.;:")); len(word) > 1 && !verbs[low] && !openers[low] && !adverbs[low] && !determiners[low] && !auxiliaries[low] && !participles[low] && !prefixed[low] {
 		return s // it may be a name
 	}
 	return strings.ToLower(word[:1]) + s[1:]

@@ -104,7 +104,7 @@ func orderAt(t []token, i int, c place) (reading, bool) {
 	always := false // what follows is surely a verb
 	start := i
 	for i < len(t)-1 && adverbs[t[i].low] && !(i > start && t[i].before == ';') {
-		always = always || t[i].low == "always" || t[i].low == "please" || t[i].low == "remember"
+		always = always || t[i].low == "always" || t[i].low == "please" || t[i].low == "remember" || strings.HasSuffix(t[i].low, "ly") && t[i].low != "only"
 		i++
 		if t[i].low == "to" && t[i-1].low == "remember" && i < len(t)-1 {
 			i++
@@ -186,7 +186,7 @@ func follower(t []token, i int, c place) bool {
 	if c.genre == Instructions && c.item && way(t, i) {
 		return true
 	}
-	if strings.HasSuffix(next, "ed") && len(t) > i+2 && t[i+1].before == 0 && t[i+2].before == 0 && !fullSentence(t) { // "Quarantine vendored code"
+	if strings.HasSuffix(next, "ed") && !undone[next] && len(t) > i+2 && t[i+1].before == 0 && t[i+2].before == 0 && !fullSentence(t) { // "Quarantine vendored code"
 		return true
 	}
 	return next == "" || t[i+1].linked || opens[next] || strings.HasSuffix(next, "ly") ||
@@ -247,7 +247,7 @@ func rarer(t []token, i int, c place) bool {
 	next := t[i+1].low
 	object := determiners[next] || objects[next]
 	if noun(t[i].low) {
-		return object || c.item && lexicon.Third(next) == "" && follower(t, i, c)
+		return object
 	}
 	return object || c.item && (opens[next] || t[i+1].linked || strings.HasSuffix(next, "s") && lexicon.Third(next) == "")
 }

@@ -20,14 +20,19 @@ func (f *finder) ordersAround(i int) bool {
 	if known, ok := f.orders[from]; ok {
 		return known
 	}
-	orders, k := 0, from
+	orders, verbs, k := 0, 0, from
 	for ; k-from < maxList && same(k); k++ {
 		_, body := cutLabel(f.list[k].Text[:min(len(f.list[k].Text), maxSentence)])
-		if t := tokenize(unnumbered(body)); len(t) > 1 && commands(t) {
+		t := tokenize(unnumbered(body))
+		if len(t) > 1 && commands(t) {
 			orders++
 		}
+		if len(t) > 2 && verb(t[0].low) {
+			verbs++
+		}
 	}
-	f.orders[from] = 3*orders >= k-from && orders > 0
+	n := k - from
+	f.orders[from] = orders > 0 && (3*orders >= n || verbs == n && n > 2)
 	return f.orders[from]
 }
 
@@ -43,12 +48,25 @@ func commands(t []token) bool {
 // span is a lead of the sections below the one that it is in: "The following are prohibited:" with headings below it.
 type span struct {
 	section []string
+	first   string // the heading behind the lead
 	lead    lead
 }
 
-// holds reports whether a section is below that of the lead.
+// holds reports whether the lead is that of a section: one below its own whose headings do not say otherwise. A lead below the title of a
+// text, where everything is below it, is the lead of the next section alone.
 func (s *span) holds(section []string) bool {
-	return s.lead.says != nil && len(section) > len(s.section) && slices.Equal(section[:len(s.section)], s.section)
+	own := len(s.section)
+	if s.lead.says == nil || len(section) <= own || !slices.Equal(section[:own], s.section) || own < 2 && section[own] != s.first {
+		return false
+	}
+	for _, heading := range section[own:] {
+		for _, t := range tokenize(unnumbered(heading)) {
+			if allowing[t.low] || demandingHeads[t.low] {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // heads reports whether block i leads to sections below its own.

@@ -85,13 +85,73 @@ func acts(t []token, c place) (reading, bool) {
 		if base == "" || idle[base] || len(t) < i+3 {
 			continue
 		}
-		if next := at(t, i+1); !determiners[next] && !objects[next] && !opens[next] && !timed(t, i) {
+		whole := t[0].low == "the" && i == 2 && plainOrgan(who)
+		if next := at(t, i+1); !whole && !determiners[next] && !objects[next] && !opens[next] && !timed(t, i) {
 			continue
 		}
 		r.phrase, r.at = who+" "+w, i
 		return r, true
 	}
 	return r, false
+}
+
+// plainOrgan reports whether a word is one for somebody in office, and not for a crowd that just is as it is.
+func plainOrgan(w string) bool {
+	return organs[w] && !strings.HasSuffix(w, "s") && w != "company" && w != "team" && !strings.HasPrefix(w, "organi")
+}
+
+// duties reads an item of a list of roles: "**Director:** Reviews and approves exceptions".
+func duties(t []token, section []string) (reading, bool) {
+	r := reading{modality: rule.Must, means: ByStatement, phrase: t[0].low}
+	if len(t) < 3 || !announced(section, []string{"role", "responsib", "authority", "accountab", "duties"}) {
+		return r, false
+	}
+	base, next := lexicon.Third(t[0].low), at(t, 1)
+	return r, base != "" && !idle[base] && (next == "and" || lexicon.Third(next) == "")
+}
+
+// elided reads an item that leaves out must be: "All access logged and reviewed", "Badges revoked within a day".
+func elided(t []token, c place) (reading, bool) {
+	r := reading{modality: rule.Must, means: ByStatement, subject: true}
+	if c.genre != Policy || !c.item || c.facts || len(t) < 4 || fullSentence(t) {
+		return r, false
+	}
+	for i := 1; i < len(t) && t[i].before == 0; i++ {
+		w := t[i].low
+		if nearby[w] || subordinators[w] || auxiliaries[w] {
+			return r, false
+		}
+		if !participles[w] {
+			continue
+		}
+		r.phrase, r.at = w, i
+		if t[0].low == "no" {
+			r.modality = rule.MustNot
+		}
+		if universal[t[0].low] && t[0].low != "any" && (i+1 == len(t) || at(t, i+1) == "and" || opens[at(t, i+1)]) || timed(t, i) {
+			return r, true
+		}
+	}
+	return r, false
+}
+
+// frequencies come before the name of a routine: "annual review".
+var frequencies = text.Words("annual biannual semi-annual biennial quarterly monthly weekly daily continuous regular periodic")
+
+// routines are names of acts that people repeat.
+var routines = text.Words("review reviews audit audits test tests testing training check checks scan scans scanning rotation report reports assessment assessments reassessment inspection")
+
+// recurs reports whether the text behind a label says how often something is done: "Vendors: annual review".
+func recurs(t []token) bool {
+	if len(t) < 2 || len(t) > 8 || !frequencies[t[0].low] {
+		return false
+	}
+	for i := 1; i < len(t); i++ {
+		if routines[t[i].low] {
+			return true
+		}
+	}
+	return false
 }
 
 // timed reports whether a sentence says how often or how soon something is done, from k on.

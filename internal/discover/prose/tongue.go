@@ -178,6 +178,15 @@ func (l *tongue) binds(t []token, i int, c place) (reading, bool) {
 	if l.name == "es" && (w == "tiene" || w == "tienen" || w == "hay") && at(t, i+1) == "que" {
 		return r, !l.guarded(t, i) && !no()
 	}
+	if l.name == "fr" && w == "à" && l.is("copulas", at(t, i-1)) && l.infinitive(at(t, i+1)) { // "est à proscrire"
+		switch done := at(t, i+1); done {
+		case "proscrire", "bannir", "interdire":
+			r.modality = rule.MustNot
+		case "éviter":
+			r.modality, r.means = rule.Should, ByAdvice
+		}
+		return r, !l.guarded(t, i) && !l.denied(t, i) && !c.genre.describes()
+	}
 	if l.name == "de" && l.gerundive(t, i) {
 		if l.is("not", at(t, i-1)) || l.is("not", at(t, i-2)) {
 			r.modality = rule.MustNot
@@ -210,7 +219,7 @@ func (l *tongue) binds(t []token, i int, c place) (reading, bool) {
 		case no():
 			r.modality = rule.MustNot
 			return r, true
-		case l.restrains(t, i) && l.name != "fr":
+		case l.restrains(t, i) && l.name != "fr" || l.is("only", t[clauseAt(t, i)].low) || l.is("only", t[0].low):
 			return r, true
 		}
 		r.modality, r.means = rule.May, ByPermission
@@ -227,6 +236,9 @@ func (l *tongue) binds(t []token, i int, c place) (reading, bool) {
 		denied := back >= 0 && l.is("not", at(t, back)) || strings.HasPrefix(at(t, i-2), "n'") || strings.HasPrefix(at(t, i-3), "n'")
 		return r, denied && !l.guarded(t, i)
 	case l.is("required", w):
+		if l.name != "de" && !l.near(t, i) && !(c.item && strings.HasPrefix(w, "obligato")) && !strings.HasPrefix(w, "impér") && !strings.HasPrefix(w, "requier") { // "les heures requises"
+			return r, false
+		}
 		return r, !l.denied(t, i) && !l.guarded(t, i) && !c.genre.describes()
 	case l.is("advised", w):
 		r.modality, r.means = rule.Should, ByAdvice
@@ -300,6 +312,8 @@ func (l *tongue) order(t []token, c place) (reading, bool) {
 	case l.is("avoid", w):
 		r.modality = rule.Should
 		return r, true
+	case l.is("never", w) && (l.is("nouns", next) || l.is("nouns", at(t, 2))): // "Pas de garanties"
+		return r, false
 	case l.is("never", w):
 		r.modality, r.means = rule.MustNot, ByNegation
 		switch l.name {
@@ -336,11 +350,40 @@ func (l *tongue) germanOrder(t []token, c place, r reading) (reading, bool) {
 	if l.is("stems", strings.TrimSuffix(w, "e")) || l.is("stems", w) {
 		return r, !l.is("copulas", at(t, 1))
 	}
+	if k := slices.IndexFunc(t, func(w token) bool { return l.is("stems", strings.TrimSuffix(w.low, "e")) && !w.upper }); l.is("openers", w) && k > 0 && k < 8 && clauseAt(t, k) == 0 {
+		r.phrase, r.at = t[k].low, k // "Für neue Dateien erfasse ..."
+		return r, true
+	}
+	if k := slices.IndexFunc(t, func(w token) bool { return l.is("stems", strings.TrimSuffix(w.low, "en")) && !w.upper }); c.item && k > 0 && !l.finite(t) {
+		r.phrase, r.at = t[k].low, k
+		return r, at(t, k-1) != "zu"
+	}
 	if !c.item || l.finite(t) || last.upper || !strings.HasSuffix(last.low, "en") && !strings.HasSuffix(last.low, "eln") && !strings.HasSuffix(last.low, "ern") {
 		return r, false
 	}
 	r.phrase, r.at = last.low, len(t)-1
 	return r, len(t) >= 2 && !l.is("copulas", last.low)
+}
+
+// refuses returns the verb of a French statement that the people of an organisation do not do something: "Les agents ne communiquent aucune ..."; 0
+// for none.
+func (l *tongue) refuses(t []token) int {
+	if l.name != "fr" || t[0].low != "les" && t[0].low != "le" && t[0].low != "la" {
+		return 0
+	}
+	for i := 2; i+2 < len(t) && i < 8 && t[i].before == 0; i++ {
+		if t[i].low != "ne" {
+			continue
+		}
+		switch next := at(t, i+2); {
+		case next == "aucun", next == "aucune", next == "jamais", next == "rien", next == "pas" && strings.HasSuffix(t[i+1].low, "ent"):
+			if !l.is("copulas", t[i+1].low) && !l.is("may", t[i+1].low) {
+				return i + 1
+			}
+		}
+		return 0
+	}
+	return 0
 }
 
 // finite reports whether a sentence has a form of to be or the like.
@@ -350,7 +393,7 @@ func (l *tongue) finite(t []token) bool {
 
 // infinitive reports whether a word has the ending of an infinitive.
 func (l *tongue) infinitive(w string) bool {
-	if l.is("more", w) {
+	if l.is("more", w) || w == "proscrire" {
 		return true
 	}
 	return len(w) > 3 && !l.is("others", w) && slices.ContainsFunc(l.ends, func(e string) bool { return strings.HasSuffix(w, e) })
@@ -363,6 +406,17 @@ func (l *tongue) stated(t []token, c place) (reading, bool) {
 		return r, false
 	}
 	timely := slices.ContainsFunc(t, func(w token) bool { return l.is("times", w.low) })
+	for i := 1; i < len(t); i++ {
+		timely = timely || l.is("periods", t[i].low) && (l.is("whole", t[i-1].low) || t[i-1].low == "par" || t[i-1].low == "al")
+	}
+	if (t[0].low == "chaque" || t[0].low == "cada") && l.is("people", t[1].low) && len(t) > 4 && !l.finite(t) {
+		r.phrase = t[0].low
+		return r, true
+	}
+	if k := l.refuses(t); k > 0 {
+		r.modality, r.at, r.phrase = rule.MustNot, k, "ne "+t[k].low
+		return r, true
+	}
 	for i := 1; i < len(t)-1; i++ {
 		w := t[i].low
 		if !l.is("copulas", w) || l.guarded(t, i) {

@@ -16,6 +16,7 @@ import (
 	"unicode"
 
 	"tenet/internal/rule"
+	"tenet/internal/telemetry"
 	"tenet/internal/text"
 )
 
@@ -43,7 +44,7 @@ type link struct {
 func newLink(who identity, base *url.URL, key string, authorise func(http.Header, string), opts Options) *link {
 	l := &link{identity: who, base: base, key: key, authorise: authorise, opts: opts, slots: opts.Slots.of(who.vendor), breaker: &breaker{}}
 	l.http = &http.Client{
-		Transport: opts.Transport,
+		Transport: telemetry.Transport(opts.Transport),
 		// A redirect would carry the prompt, and to a sibling host the key, to wherever the server says.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}

@@ -33,22 +33,22 @@ func (t countTable) Uncounted(ctx context.Context) ([]store.Uncounted, error) {
 func (t countTable) Rules(ctx context.Context, f store.RuleCountFilter) ([]store.RuleCount, error) {
 	where, args := days(f.ProjectID, f.From, f.Until)
 	where, args = t.d.amongRules(where, args, f.RuleIDs)
-	query := `SELECT rule_id, SUM(allowed), SUM(denied), SUM(unsure), SUM(by_check), SUM(by_model), SUM(by_cache), SUM(by_triage), SUM(calls), SUM(call_ms), SUM(tokens)
+	query := `SELECT rule_id, SUM(allowed), SUM(denied), SUM(unsure), SUM(by_check), SUM(by_model), SUM(by_cache), SUM(by_triage), SUM(by_approval), SUM(calls), SUM(call_ms), SUM(tokens)
 			FROM rule_counts WHERE ` + where + " GROUP BY rule_id HAVING SUM(allowed + denied + unsure) >= ? ORDER BY rule_id"
 	return many(ctx, t.session, countsOf(f.ProjectID), "rule counts", query, append(args, max(f.Min, 0)), func(c *store.RuleCount) []any {
-		return []any{&c.RuleID, &c.Allowed, &c.Denied, &c.Unsure, &c.ByCheck, &c.ByModel, &c.ByCache, &c.ByTriage, &c.Calls, &c.CallMS, &c.Tokens}
+		return []any{&c.RuleID, &c.Allowed, &c.Denied, &c.Unsure, &c.ByCheck, &c.ByModel, &c.ByCache, &c.ByTriage, &c.ByApproval, &c.Calls, &c.CallMS, &c.Tokens}
 	})
 }
 
 // Days implements store.CountReader.
 func (t countTable) Days(ctx context.Context, projectID string, from store.Day) ([]store.DayCount, error) {
 	const query = `SELECT day, evaluations, allowed, denied, unsure, incidents, latency_ms, max_latency_ms, rules_allowed, rules_denied, rules_unsure,
-			by_check, by_model, by_cache, by_triage FROM day_counts WHERE project_id = ? AND day >= ? ORDER BY day`
+			by_check, by_model, by_cache, by_triage, by_approval FROM day_counts WHERE project_id = ? AND day >= ? ORDER BY day`
 	return many(ctx, t.session, countsOf(projectID), "day counts", query, []any{projectID, int64(from)}, func(c *store.DayCount) []any {
 		r := &c.Rules
 		return []any{
 			&c.Day, &c.Evaluations, &c.Allowed, &c.Denied, &c.Unsure, &c.Incidents, &c.LatencyMS, &c.MaxLatencyMS,
-			&r.Allowed, &r.Denied, &r.Unsure, &r.ByCheck, &r.ByModel, &r.ByCache, &r.ByTriage,
+			&r.Allowed, &r.Denied, &r.Unsure, &r.ByCheck, &r.ByModel, &r.ByCache, &r.ByTriage, &r.ByApproval,
 		}
 	})
 }
@@ -123,11 +123,11 @@ func (t countTable) moveMark(ctx context.Context, c *store.Counts) (int64, error
 }
 
 func (t countTable) addRules(ctx context.Context, c *store.Counts) error {
-	counts, last := make([]any, 0, 13*len(c.Rules)), []any{}
+	counts, last := make([]any, 0, 14*len(c.Rules)), []any{}
 	latest := map[string]time.Time{}
 	for i := range c.Rules {
 		r := &c.Rules[i]
-		counts = append(counts, c.ProjectID, int64(r.Day), r.RuleID, r.Allowed, r.Denied, r.Unsure, r.ByCheck, r.ByModel, r.ByCache, r.ByTriage, r.Calls, r.CallMS, r.Tokens)
+		counts = append(counts, c.ProjectID, int64(r.Day), r.RuleID, r.Allowed, r.Denied, r.Unsure, r.ByCheck, r.ByModel, r.ByCache, r.ByTriage, r.ByApproval, r.Calls, r.CallMS, r.Tokens)
 		if r.LastAt.After(latest[r.RuleID]) {
 			latest[r.RuleID] = r.LastAt
 		}
@@ -139,11 +139,12 @@ func (t countTable) addRules(ctx context.Context, c *store.Counts) error {
 		}
 	}
 	err := t.execRows(ctx, "add rule counts", `INSERT INTO rule_counts
-			(project_id, day, rule_id, allowed, denied, unsure, by_check, by_model, by_cache, by_triage, calls, call_ms, tokens) VALUES `, 13,
+			(project_id, day, rule_id, allowed, denied, unsure, by_check, by_model, by_cache, by_triage, by_approval, calls, call_ms, tokens) VALUES `, 14,
 		` ON CONFLICT (project_id, day, rule_id) DO UPDATE SET allowed = rule_counts.allowed + excluded.allowed,
 			denied = rule_counts.denied + excluded.denied, unsure = rule_counts.unsure + excluded.unsure,
 			by_check = rule_counts.by_check + excluded.by_check, by_model = rule_counts.by_model + excluded.by_model,
-			by_cache = rule_counts.by_cache + excluded.by_cache, by_triage = rule_counts.by_triage + excluded.by_triage, calls = rule_counts.calls + excluded.calls,
+			by_cache = rule_counts.by_cache + excluded.by_cache, by_triage = rule_counts.by_triage + excluded.by_triage,
+			by_approval = rule_counts.by_approval + excluded.by_approval, calls = rule_counts.calls + excluded.calls,
 			call_ms = rule_counts.call_ms + excluded.call_ms, tokens = rule_counts.tokens + excluded.tokens`, counts)
 	if err != nil {
 		return err
@@ -154,22 +155,22 @@ func (t countTable) addRules(ctx context.Context, c *store.Counts) error {
 }
 
 func (t countTable) addDays(ctx context.Context, c *store.Counts) error {
-	args := make([]any, 0, 16*len(c.Days))
+	args := make([]any, 0, 17*len(c.Days))
 	for i := range c.Days {
 		d, r := &c.Days[i], &c.Days[i].Rules
 		args = append(args, c.ProjectID, int64(d.Day), d.Evaluations, d.Allowed, d.Denied, d.Unsure, d.Incidents, d.LatencyMS, d.MaxLatencyMS,
-			r.Allowed, r.Denied, r.Unsure, r.ByCheck, r.ByModel, r.ByCache, r.ByTriage)
+			r.Allowed, r.Denied, r.Unsure, r.ByCheck, r.ByModel, r.ByCache, r.ByTriage, r.ByApproval)
 	}
 	return t.execRows(ctx, "add day counts", `INSERT INTO day_counts
 			(project_id, day, evaluations, allowed, denied, unsure, incidents, latency_ms, max_latency_ms, rules_allowed, rules_denied, rules_unsure,
-			by_check, by_model, by_cache, by_triage) VALUES `, 16,
+			by_check, by_model, by_cache, by_triage, by_approval) VALUES `, 17,
 		` ON CONFLICT (project_id, day) DO UPDATE SET evaluations = day_counts.evaluations + excluded.evaluations,
 			allowed = day_counts.allowed + excluded.allowed, denied = day_counts.denied + excluded.denied,
 			unsure = day_counts.unsure + excluded.unsure, incidents = day_counts.incidents + excluded.incidents,
 			latency_ms = day_counts.latency_ms + excluded.latency_ms, rules_allowed = day_counts.rules_allowed + excluded.rules_allowed,
 			rules_denied = day_counts.rules_denied + excluded.rules_denied, rules_unsure = day_counts.rules_unsure + excluded.rules_unsure,
 			by_check = day_counts.by_check + excluded.by_check, by_model = day_counts.by_model + excluded.by_model,
-			by_cache = day_counts.by_cache + excluded.by_cache, by_triage = day_counts.by_triage + excluded.by_triage, max_latency_ms =
+			by_cache = day_counts.by_cache + excluded.by_cache, by_triage = day_counts.by_triage + excluded.by_triage, by_approval = day_counts.by_approval + excluded.by_approval, max_latency_ms =
 			CASE WHEN excluded.max_latency_ms > day_counts.max_latency_ms THEN excluded.max_latency_ms ELSE day_counts.max_latency_ms END`, args)
 }
 

@@ -117,6 +117,17 @@ func (t keyTable) Use(ctx context.Context, uses map[string]store.KeyUse) error {
 	return nil
 }
 
+// Change implements store.KeyTx.
+func (t keyTable) Change(ctx context.Context, k store.Key) error {
+	limits, err := json.Marshal(k.Limits)
+	if err != nil {
+		return err
+	}
+	n, err := t.lockedExec(ctx, keyDomain, "change key", "UPDATE api_keys SET name = ?, limits = ?, expires_at = ? WHERE project_id = ? AND id = ?",
+		k.Name, string(limits), nullable(k.ExpiresAt), k.ProjectID, k.ID)
+	return unlessNone(n, err, rule.NotFound("key", k.ID))
+}
+
 // Replace implements store.KeyTx.
 func (t keyTable) Replace(ctx context.Context, projectID, id, by string, expires time.Time) error {
 	if err := t.lock(ctx, keyDomain); err != nil {

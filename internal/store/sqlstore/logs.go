@@ -48,13 +48,23 @@ func (t logTable) Checkpoint(ctx context.Context, projectID string, size int64, 
 	if witnessed {
 		where += " AND witnessed"
 	}
+	return t.checkpoint(ctx, where, "of at least "+strconv.FormatInt(size, 10)+" entries", projectID, size)
+}
+
+// CheckpointOf implements store.LogReader.
+func (t logTable) CheckpointOf(ctx context.Context, projectID string, size int64) (store.Checkpoint, error) {
+	return t.checkpoint(ctx, "project_id = ? AND size = ?", "of "+strconv.FormatInt(size, 10)+" entries", projectID, size)
+}
+
+// checkpoint returns the newest checkpoint that meets a condition.
+func (t logTable) checkpoint(ctx context.Context, where, named string, args ...any) (store.Checkpoint, error) {
 	c, err := one(ctx, t.session, unlocked, "checkpoint",
 		"SELECT project_id, origin, size, at, note, witnessed FROM audit_checkpoints WHERE "+where+" ORDER BY size DESC, at DESC LIMIT 1",
-		[]any{projectID, size}, func(c *store.Checkpoint) []any {
+		args, func(c *store.Checkpoint) []any {
 			return []any{&c.ProjectID, &c.Origin, &c.Size, timeColumn{&c.At}, &c.Note, &c.Witnessed}
 		})
 	if errors.Is(err, sql.ErrNoRows) {
-		err = rule.NotFound("checkpoint", "of at least "+strconv.FormatInt(size, 10)+" entries")
+		err = rule.NotFound("checkpoint", named)
 	}
 	return c, err
 }

@@ -14,6 +14,7 @@ import (
 
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/telemetry"
 )
 
 // database is a store.Database on an SQL database.
@@ -74,7 +75,9 @@ const (
 	unsynced syncing = false
 )
 
-func (s *database) update(ctx context.Context, sync syncing, fn func(store.Tx) error) error {
+func (s *database) update(ctx context.Context, sync syncing, fn func(store.Tx) error) (err error) {
+	ctx, span := telemetry.Start(ctx, "database transaction")
+	defer func() { span.End(err) }()
 	if err := s.gate.enter(); err != nil {
 		return err
 	}

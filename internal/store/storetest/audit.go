@@ -150,6 +150,22 @@ func testKeys(t *testing.T, f *fixture) {
 	})
 	f.fails(rule.CodeNotFound, func(tx store.Tx) error { _, err := tx.Keys.Get(f.ctx, "p", "2"); return err })
 	later := at.Add(2 * time.Hour)
+	f.update(func(tx store.Tx) error {
+		changed, err := tx.Keys.Get(f.ctx, store.AllProjects, "2")
+		if err != nil {
+			return err
+		}
+		changed.Name, changed.Limits.Networks, changed.Role = "renamed", []string{"10.0.0.0/8"}, "changes nothing"
+		if err := tx.Keys.Change(f.ctx, changed); err != nil {
+			return err
+		}
+		got, err := tx.Keys.Get(f.ctx, store.AllProjects, "2")
+		if got.Name != "renamed" || len(got.Limits.Networks) != 1 || got.Role == changed.Role {
+			t.Errorf("changed: %+v", got)
+		}
+		return err
+	})
+	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.Keys.Change(f.ctx, store.Key{ProjectID: "p", ID: "2"}) })
 	f.update(func(tx store.Tx) error { return tx.Keys.Replace(f.ctx, store.AllProjects, "2", "4", later) })
 	f.fails(rule.CodeConflict, func(tx store.Tx) error { return tx.Keys.Replace(f.ctx, store.AllProjects, "2", "5", at) })
 	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.Keys.Replace(f.ctx, "p", "2", "5", at) })

@@ -19,7 +19,7 @@ func testCounts(t *testing.T, f *fixture) {
 	first := store.Counts{
 		ProjectID: "p", Mark: store.CountMark{Seq: 7, At: early, BlindUntil: &early},
 		Rules: []store.RuleCount{
-			{Day: today - 1, RuleID: "a", Allowed: 1, Denied: 2, Unsure: 3, ByCheck: 1, ByModel: 2, ByCache: 1, ByTriage: 1, Calls: 4, CallMS: 50, Tokens: 60, LastAt: early},
+			{Day: today - 1, RuleID: "a", Allowed: 1, Denied: 2, Unsure: 3, ByCheck: 1, ByModel: 2, ByCache: 1, ByTriage: 1, ByApproval: 3, Calls: 4, CallMS: 50, Tokens: 60, LastAt: early},
 			{Day: today, RuleID: "a", Denied: 1, ByCheck: 1, LastAt: late},
 			{Day: today, RuleID: "b", Allowed: 1, LastAt: late},
 		},
@@ -46,7 +46,7 @@ func testCounts(t *testing.T, f *fixture) {
 			t.Errorf("%+v: %v (-want +got):\n%s", filter, err, diff)
 		}
 	}
-	a := store.RuleCount{RuleID: "a", Allowed: 2, Denied: 6, Unsure: 6, ByCheck: 4, ByModel: 4, ByCache: 2, ByTriage: 2, Calls: 8, CallMS: 100, Tokens: 120}
+	a := store.RuleCount{RuleID: "a", Allowed: 2, Denied: 6, Unsure: 6, ByCheck: 4, ByModel: 4, ByCache: 2, ByTriage: 2, ByApproval: 6, Calls: 8, CallMS: 100, Tokens: 120}
 	b := store.RuleCount{RuleID: "b", Allowed: 2}
 	rules(store.RuleCountFilter{From: today - 1}, a, b)
 	rules(store.RuleCountFilter{From: today}, store.RuleCount{RuleID: "a", Denied: 2, ByCheck: 2}, b)

@@ -20,7 +20,7 @@ func testGroups(t *testing.T, f *fixture) {
 			{Day: today, RuleID: "b", Denied: 3, Calls: 2, CallMS: 80, Tokens: 4, LastAt: late},
 			{Day: today, RuleID: "c", Allowed: 9, LastAt: late},
 		},
-		Days: []store.DayCount{{Day: today, Evaluations: 3, Denied: 3, Rules: store.RuleCount{Allowed: 9, Denied: 4, Unsure: 1, ByCheck: 8, ByModel: 3, ByCache: 2, ByTriage: 1}}},
+		Days: []store.DayCount{{Day: today, Evaluations: 3, Denied: 3, Rules: store.RuleCount{Allowed: 9, Denied: 4, Unsure: 1, ByCheck: 8, ByModel: 3, ByCache: 2, ByTriage: 1, ByApproval: 1}}},
 		Groups: []store.GroupCount{
 			{Dimension: store.OfNode, Day: today - 1, Name: "n1", Allowed: 1},
 			{Dimension: store.OfNode, Day: today, Name: "", Unsure: 2},

@@ -116,4 +116,9 @@ func testCheckpoints(t *testing.T, f *fixture) {
 	two.Witnessed, two.Note = true, "two, cosigned\n"
 	f.update(func(tx store.Tx) error { return tx.Logs.PutCheckpoint(f.ctx, two) })
 	newest("cosigned later", 6, true, two)
+	if got, err := f.s.Logs.CheckpointOf(f.ctx, "p", 5); err != nil || got.Note != one.Note {
+		t.Errorf("of 5 entries: %+v, %v", got, err)
+	}
+	_, err := f.s.Logs.CheckpointOf(f.ctx, "p", 6)
+	code(t, "of 6 entries", err, rule.CodeNotFound)
 }

@@ -372,6 +372,7 @@ var (
 	ListKeys      = get[wire.Page[wire.Key]]("/api/v1/keys")
 	CreateKey     = post[wire.CreateKey, wire.CreatedKey]("/api/v1/keys").anywhere()
 	RotateKey     = post[wire.RotateKey, wire.CreatedKey]("/api/v1/keys/{id}/rotate")
+	ChangeKey     = patch[wire.ChangeKey, wire.Key]("/api/v1/keys/{id}")
 	RevokeKey     = remove[wire.None]("/api/v1/keys/{id}").again()
 	ListActing    = get[wire.Page[wire.ActingAgent]]("/api/v1/acting-agents")
 	SuspendAgent  = post[wire.SuspendAgent, rule.Suspension]("/api/v1/suspensions")

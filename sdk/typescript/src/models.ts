@@ -1270,6 +1270,21 @@ export interface ChangeFigure {
   kind: string;
 }
 
+export interface ChangeKey {
+  /** Requests that it may make at once above the rate; null means twice the rate. */
+  burst?: number | null;
+  /** When it expires: earlier than now set, not later. A time that has passed ends it at once. */
+  expires_at?: string;
+  /** Who or what uses the key. */
+  name?: string;
+  /** Only from these networks or addresses; null or an empty list means from everywhere. */
+  networks?: Array<string> | null;
+  /** Requests per second that it may make, on each node; null means the server's rate_limit. */
+  rate?: number | null;
+  /** Only operations of these scopes, of those that the key has: fewer, not more. */
+  scopes?: Array<string>;
+}
+
 export interface ChangeNode {
   /** Let enforced CRITICAL and HIGH rules end where they hold; needs a reason. */
   allow_weakening?: boolean;
@@ -1882,6 +1897,8 @@ export interface Decided {
 }
 
 export interface DecidedBy {
+  /** People who have confirmed it. */
+  approval: number;
   /** Stored verdicts of a model. */
   cache: number;
   /** Deterministic checks. */

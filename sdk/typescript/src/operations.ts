@@ -112,9 +112,9 @@ export class Operations {
     return this.#caller.call({ method: "GET", path: `/api/v1/audit/entries/${segment(seq)}`, answer: "json", query: { project_id: parameters.projectId, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
   }
 
-  /** Export the audit chain. Entries of the project, oldest first, as JSON lines or as a table. Cells of the table that begin like a formula get an apostrophe before them. A connection that breaks ends an export that could not be finished; after_seq goes on behind the last line. */
-  exportAudit(parameters: { projectId?: string; kind?: Array<string>; action?: string; actor?: string; person?: string; agent?: string; session?: string; rule?: string; evaluation?: string; object?: string; verdict?: string; since?: string | Date; until?: string | Date; format?: "jsonl" | "csv"; afterSeq?: number } = {}, options: CallOptions = {}): Promise<Uint8Array> {
-    return this.#caller.call({ method: "GET", path: "/api/v1/audit/export", answer: "bytes", query: { project_id: parameters.projectId, kind: parameters.kind, action: parameters.action, actor: parameters.actor, person: parameters.person, agent: parameters.agent, session: parameters.session, rule: parameters.rule, evaluation: parameters.evaluation, object: parameters.object, verdict: parameters.verdict, since: parameters.since, until: parameters.until, format: parameters.format, after_seq: parameters.afterSeq }, again: true }, options);
+  /** Export the audit chain. Entries of the project, oldest first, as JSON lines, as a table, as an evidence pack with what proves them, or counted as OSCAL assessment results. Cells of the table that begin like a formula get an apostrophe before them. A connection that breaks ends an export that could not be finished; after_seq goes on behind the last line. */
+  exportAudit(parameters: { projectId?: string; kind?: Array<string>; action?: string; actor?: string; person?: string; agent?: string; session?: string; rule?: string; evaluation?: string; object?: string; verdict?: string; since?: string | Date; until?: string | Date; format?: "jsonl" | "csv" | "pack" | "oscal"; afterSeq?: number; node?: string; scope?: string; repository?: string; checkpoint?: number; offset?: number } = {}, options: CallOptions = {}): Promise<Uint8Array> {
+    return this.#caller.call({ method: "GET", path: "/api/v1/audit/export", answer: "bytes", query: { project_id: parameters.projectId, kind: parameters.kind, action: parameters.action, actor: parameters.actor, person: parameters.person, agent: parameters.agent, session: parameters.session, rule: parameters.rule, evaluation: parameters.evaluation, object: parameters.object, verdict: parameters.verdict, since: parameters.since, until: parameters.until, format: parameters.format, after_seq: parameters.afterSeq, node: parameters.node, scope: parameters.scope, repository: parameters.repository, checkpoint: parameters.checkpoint, offset: parameters.offset }, again: true }, options);
   }
 
   /** Get the head of the audit chain. Note it outside the server: verify checks against it later. */
@@ -570,6 +570,11 @@ export class Operations {
   /** Revoke an API key. Takes effect at once on this node, within two seconds on others. */
   revokeKey(id: string, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<void> {
     return this.#caller.call({ method: "DELETE", path: `/api/v1/keys/${segment(id)}`, answer: "none", query: { project_id: parameters.projectId }, again: true }, options);
+  }
+
+  /** Change an API key. Its name, networks and rate; its scopes and expiry can only become narrower. Takes effect at once on this node, within two seconds on others. 409 for a revoked key. */
+  changeKey(id: string, body: models.ChangeKey, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.Key> {
+    return this.#caller.call({ method: "PATCH", path: `/api/v1/keys/${segment(id)}`, answer: "json", body, query: { project_id: parameters.projectId } }, options);
   }
 
   /** Rotate an API key. Makes a key with the same name, role, owner and limits. The old key works for the overlap, so that nothing fails while its users change over. The secret is shown only in this answer. */

@@ -373,15 +373,20 @@ class Operations:
         verdict: str | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
-        format: Literal["jsonl", "csv"] | None = None,
+        format: Literal["jsonl", "csv", "pack", "oscal"] | None = None,
         after_seq: int | None = None,
+        node: str | None = None,
+        scope: str | None = None,
+        repository: str | None = None,
+        checkpoint: int | None = None,
+        offset: int | None = None,
     ) -> bytes:
-        """Export the audit chain. Entries of the project, oldest first, as JSON lines or as a table. Cells of the table that begin like a formula get an apostrophe before them. A connection that breaks ends an export that could not be finished; after_seq goes on behind the last line."""
+        """Export the audit chain. Entries of the project, oldest first, as JSON lines, as a table, as an evidence pack with what proves them, or counted as OSCAL assessment results. Cells of the table that begin like a formula get an apostrophe before them. A connection that breaks ends an export that could not be finished; after_seq goes on behind the last line."""
         return self._caller.call(
             "GET",
             "/api/v1/audit/export",
             bytes,
-            query={"project_id": project_id, "kind": kind, "action": action, "actor": actor, "person": person, "agent": agent, "session": session, "rule": rule, "evaluation": evaluation, "object": object, "verdict": verdict, "since": since, "until": until, "format": format, "after_seq": after_seq},
+            query={"project_id": project_id, "kind": kind, "action": action, "actor": actor, "person": person, "agent": agent, "session": session, "rule": rule, "evaluation": evaluation, "object": object, "verdict": verdict, "since": since, "until": until, "format": format, "after_seq": after_seq, "node": node, "scope": scope, "repository": repository, "checkpoint": checkpoint, "offset": offset},
             again=True,
         )
 
@@ -1859,6 +1864,22 @@ class Operations:
             NoneType,
             query={"project_id": project_id},
             again=True,
+        )
+
+    def change_key(
+        self,
+        id: str,
+        body: models.ChangeKey | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.Key:
+        """Change an API key. Its name, networks and rate; its scopes and expiry can only become narrower. Takes effect at once on this node, within two seconds on others. 409 for a revoked key."""
+        return self._caller.call(
+            "PATCH",
+            f"/api/v1/keys/{segment(id)}",
+            models.Key,
+            body=body,
+            query={"project_id": project_id},
         )
 
     def rotate_key(
@@ -3668,15 +3689,20 @@ class AsyncOperations:
         verdict: str | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
-        format: Literal["jsonl", "csv"] | None = None,
+        format: Literal["jsonl", "csv", "pack", "oscal"] | None = None,
         after_seq: int | None = None,
+        node: str | None = None,
+        scope: str | None = None,
+        repository: str | None = None,
+        checkpoint: int | None = None,
+        offset: int | None = None,
     ) -> bytes:
-        """Export the audit chain. Entries of the project, oldest first, as JSON lines or as a table. Cells of the table that begin like a formula get an apostrophe before them. A connection that breaks ends an export that could not be finished; after_seq goes on behind the last line."""
+        """Export the audit chain. Entries of the project, oldest first, as JSON lines, as a table, as an evidence pack with what proves them, or counted as OSCAL assessment results. Cells of the table that begin like a formula get an apostrophe before them. A connection that breaks ends an export that could not be finished; after_seq goes on behind the last line."""
         return await self._caller.call(
             "GET",
             "/api/v1/audit/export",
             bytes,
-            query={"project_id": project_id, "kind": kind, "action": action, "actor": actor, "person": person, "agent": agent, "session": session, "rule": rule, "evaluation": evaluation, "object": object, "verdict": verdict, "since": since, "until": until, "format": format, "after_seq": after_seq},
+            query={"project_id": project_id, "kind": kind, "action": action, "actor": actor, "person": person, "agent": agent, "session": session, "rule": rule, "evaluation": evaluation, "object": object, "verdict": verdict, "since": since, "until": until, "format": format, "after_seq": after_seq, "node": node, "scope": scope, "repository": repository, "checkpoint": checkpoint, "offset": offset},
             again=True,
         )
 
@@ -5154,6 +5180,22 @@ class AsyncOperations:
             NoneType,
             query={"project_id": project_id},
             again=True,
+        )
+
+    async def change_key(
+        self,
+        id: str,
+        body: models.ChangeKey | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.Key:
+        """Change an API key. Its name, networks and rate; its scopes and expiry can only become narrower. Takes effect at once on this node, within two seconds on others. 409 for a revoked key."""
+        return await self._caller.call(
+            "PATCH",
+            f"/api/v1/keys/{segment(id)}",
+            models.Key,
+            body=body,
+            query={"project_id": project_id},
         )
 
     async def rotate_key(

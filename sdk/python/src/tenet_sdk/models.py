@@ -83,6 +83,7 @@ __all__ = [
     "CaseFile",
     "CategoryRequest",
     "ChangeFigure",
+    "ChangeKey",
     "ChangeNode",
     "ChangePolicy",
     "ChangeProject",
@@ -1687,6 +1688,21 @@ class ChangeFigure(Struct, kw_only=True, omit_defaults=True):
     """Kind of the record, such as rule, import, waiver or release."""
 
 
+class ChangeKey(Struct, kw_only=True, omit_defaults=True):
+    burst: int | None | UnsetType = UNSET
+    """Requests that it may make at once above the rate; null means twice the rate."""
+    expires_at: datetime | None = None
+    """When it expires: earlier than now set, not later. A time that has passed ends it at once."""
+    name: str | None = None
+    """Who or what uses the key."""
+    networks: list[str] | None | UnsetType = UNSET
+    """Only from these networks or addresses; null or an empty list means from everywhere."""
+    rate: float | None | UnsetType = UNSET
+    """Requests per second that it may make, on each node; null means the server's rate_limit."""
+    scopes: list[str] | None = None
+    """Only operations of these scopes, of those that the key has: fewer, not more."""
+
+
 class ChangeNode(Struct, kw_only=True, omit_defaults=True):
     allow_weakening: bool | None = None
     """Let enforced CRITICAL and HIGH rules end where they hold; needs a reason."""
@@ -2295,6 +2311,8 @@ class Decided(Struct, kw_only=True, omit_defaults=True):
 
 
 class DecidedBy(Struct, kw_only=True, omit_defaults=True):
+    approval: int
+    """People who have confirmed it."""
     cache: int
     """Stored verdicts of a model."""
     check: int

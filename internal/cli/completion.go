@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// completionCommand is `tenet completion`.
+type completionCommand struct {
+	Shell string   `arg:"" enum:"bash,zsh,fish,powershell,words" help:"bash, zsh, fish or powershell."`
+	Words []string `arg:"" optional:"" passthrough:"" hidden:"" help:"Words of the command line so far; shells pass them."`
+}
+
+func (completionCommand) Help() string {
+	return `Prints a script that has the shell complete commands, flags and their values. Put a line into the file that your shell reads at start:
+
+    source <(tenet completion bash)                              # ~/.bashrc
+    source <(tenet completion zsh)                               # ~/.zshrc, after compinit
+    tenet completion fish | source                               # ~/.config/fish/config.fish
+    tenet completion powershell | Out-String | Invoke-Expression # $PROFILE`
+}
+
+// scripts have a shell ask the program for the words that can follow.
+var scripts = map[string]string{
+	"bash": `_tenet() {
+  local IFS=$'\n'
+  COMPREPLY=($(tenet completion words -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f1))
+  if [ ${#COMPREPLY[@]} -eq 0 ]; then COMPREPLY=($(compgen -f -- "${COMP_WORDS[COMP_CWORD]}")); fi
+}
+complete -o filenames -F _tenet tenet
+`,
+	"zsh": `_tenet() {
+  local -a found
+  local line
+  while IFS=$'\t' read -r word text; do found+=("${word//:/\\:}:$text"); done < <(tenet completion words -- "${(@)words[2,CURRENT]}" 2>/dev/null)
+  if (( ${#found} )); then _describe tenet found; else _files; fi
+}
+compdef _tenet tenet
+`,
+	"fish": `function __tenet_words
+  set -l words (commandline -opc) (commandline -ct)
+  tenet completion words -- $words[2..-1] 2>/dev/null
+end
+complete -c tenet -a '(__tenet_words)'
+`,
+	"powershell": `Register-ArgumentCompleter -Native -CommandName tenet -ScriptBlock {
+  param($word, $ast, $cursor)
+  $words = @($ast.CommandElements | Select-Object -Skip 1 | ForEach-Object { $_.ToString() })
+  if ($word -eq '') { $words += '""' }
+  tenet completion words '--' @words 2>$null | ForEach-Object {
+    $found, $text = $_ -split "\t", 2
+    if (-not $text) { $text = $found }
+    [System.Management.Automation.CompletionResult]::new($found, $found, 'ParameterValue', $text)
+  }
+}
+`,
+}
+
+// Run prints a script, or the words that can follow.
+func (k *completionCommand) Run(s *session, app *kong.Kong) error {
+	if k.Shell != "words" {
+		_, err := fmt.Fprint(s.out, scripts[k.Shell])
+		return err
+	}
+	words := k.Words
+	if len(words) > 0 && words[0] == "--" {
+		words = words[1:]
+	}
+	for _, c := range complete(app.Model.Node, words) {
+		if _, err := fmt.Fprintf(s.out, "%s\t%s\n", c.word, c.text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// candidate is a word that can follow, with what it is for.
+type candidate struct{ word, text string }
+
+// complete returns the words that can take the place of the last one.
+func complete(root *kong.Node, words []string) []candidate {
+	if len(words) == 0 {
+		words = []string{""}
+	}
+	node, last := root, strings.Trim(words[len(words)-1], `"'`)
+	var open *kong.Flag // whose value follows
+	for _, w := range words[:len(words)-1] {
+		switch {
+		case w == "--":
+			return nil
+		case open != nil:
+			open = nil
+		case strings.HasPrefix(w, "-"):
+			if f := flagOf(node, w); f != nil && !strings.Contains(w, "=") && !f.IsBool() {
+				open = f
+			}
+		default:
+			if at := slices.IndexFunc(node.Children, func(n *kong.Node) bool { return n.Name == w }); at >= 0 {
+				node = node.Children[at]
+			}
+		}
+	}
+	var found []candidate
+	add := func(word, text string) {
+		if strings.HasPrefix(word, last) {
+			text, _, _ = strings.Cut(text, "\n")
+			found = append(found, candidate{word, text})
+		}
+	}
+	name, _, valued := strings.Cut(last, "=")
+	switch {
+	case open != nil:
+		for _, v := range values(open) {
+			add(v, "")
+		}
+	case valued && strings.HasPrefix(last, "--"):
+		if f := flagOf(node, name); f != nil {
+			for _, v := range values(f) {
+				add(name+"="+v, "")
+			}
+		}
+	case strings.HasPrefix(last, "-"):
+		for _, group := range node.AllFlags(true) {
+			for _, f := range group {
+				add("--"+f.Name, f.Help)
+			}
+		}
+	default:
+		for _, child := range node.Children {
+			if !child.Hidden {
+				add(child.Name, child.Help)
+			}
+		}
+		for _, p := range node.Positional {
+			for _, v := range strings.Split(p.Enum, ",") {
+				if v != "" && v != "words" {
+					add(v, "")
+				}
+			}
+		}
+	}
+	return found
+}
+
+// flagOf returns the flag of a word in a command or those above it; nil if there is none.
+func flagOf(node *kong.Node, word string) *kong.Flag {
+	word, _, _ = strings.Cut(word, "=")
+	for _, group := range node.AllFlags(false) {
+		for _, f := range group {
+			if word == "--"+f.Name || f.Short != 0 && word == "-"+string(f.Short) {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+// values are the values that a flag takes, if it names them.
+func values(f *kong.Flag) []string {
+	var list []string
+	for v := range strings.SplitSeq(f.Enum, ",") {
+		if v = strings.TrimSpace(v); v != "" {
+			list = append(list, v)
+		}
+	}
+	return list
+}

@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestDoctorLooksAtEachPart(t *testing.T) {
+	dir := t.TempDir()
+	code, out, errs := run(t, "", "doctor", "--data", dir)
+	for _, want := range []string{"settings ", "there is none in " + dir, "set TENET_JUDGE_MODEL", "hooks "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing in %s%s", want, out, errs)
+		}
+	}
+	if code != 0 && !strings.Contains(out, partWrong) {
+		t.Errorf("exit %d without a fault: %s", code, out)
+	}
+	file := filepath.Join(dir, "t.yaml")
+	if err := os.WriteFile(file, []byte("listn: x\njob_workers: many\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, _ = run(t, "", "doctor", "--config", file, "--format", "json")
+	if code != exitFound || strings.Count(out, `"state": "wrong"`) < 2 || !strings.Contains(out, "t.yaml:2: job_workers") {
+		t.Errorf("exit %d, %s", code, out)
+	}
+}
+
+func TestDoctorFindsAClockThatIsWrong(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Date", time.Now().Add(-5*time.Minute).UTC().Format(http.TimeFormat))
+		if r.URL.Path == "/api/v1/whoami" {
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = io.WriteString(w, `{"title":"Unauthorized","detail":"the key is not known","code":"unauthenticated"}`)
+		}
+	}))
+	defer server.Close()
+	code, out, errs := run(t, "", "doctor", "--server", server.URL, "--key", "tnt_x")
+	if code != exitFound || !strings.Contains(out, "apart from this machine's") || !strings.Contains(out, "the key is not known") {
+		t.Errorf("exit %d, %s%s", code, out, errs)
+	}
+	server.Close()
+	if code, out, _ := run(t, "", "doctor", "--server", server.URL, "--timeout", "2s"); code != exitFound || !strings.Contains(out, "server") {
+		t.Errorf("exit %d, %s", code, out)
+	}
+}
