@@ -129,6 +129,7 @@ func Read(e *store.AuditEntry) (About, error) {
 		_ = json.Unmarshal(raw, &a.Identity) // a damaged one names nobody
 		delete(b, identityField)
 	}
+	delete(b, inForceField) // for programs
 	if read := readers[e.Kind]; read != nil {
 		read(&a, b)
 	}

@@ -51,6 +51,12 @@ func TestReadEntries(t *testing.T) {
 			"r2", "severity", "no",
 		},
 		{
+			audit.KindRelease, `{"action":"snapshot","snapshot_id":"s1","name":"first","in_force":{"rows":["snapshot s1 x"]}}`,
+			"snapshot",
+			audit.Object{Kind: "snapshot", ID: "s1", Label: "first"},
+			"", "name", "",
+		},
+		{
 			audit.KindImport, `{"created":2,"updated":0,"rules":[{"rule_id":"a","version":1,"action":"created"},{"rule_id":"b","version":1,"action":"created"}]}`,
 			"imported",
 			audit.Object{Kind: "rule"},
