@@ -3326,7 +3326,7 @@ export interface MeasuredRule {
 }
 
 export interface MendConflict {
-  /** With override: let the rule silence one that is more severe or more binding. */
+  /** With override: let the rule silence one that is more severe or more binding. With change: let an enforced CRITICAL or HIGH rule in force demand less. */
   allow_weakening?: boolean;
   /** Changes the rule, as a revision does. */
   change?: ReviseRule;
@@ -4956,6 +4956,8 @@ export interface ReviewComment {
 }
 
 export interface ReviseRule {
+  /** Let an enforced CRITICAL or HIGH rule in force demand less, or hold in fewer places; needs a change_note. */
+  allow_weakening?: boolean;
   /** Which subjects the rule concerns; replaced as a whole. */
   applies_to?: AppliesTo | null;
   /** Why the rule is changed. */

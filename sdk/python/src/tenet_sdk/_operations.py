@@ -2187,7 +2187,7 @@ class Operations:
         project_id: str | None = None,
         if_match: str | None = None,
     ) -> models.Rule:
-        """Revise a rule. Absent fields stay as they are; null clears. A change makes a new version. The status is changed by a transition."""
+        """Revise a rule. Absent fields stay as they are; null clears. A change makes a new version. The status is changed by a transition. An enforced CRITICAL or HIGH rule in force demands less, or holds in fewer places, only with allow_weakening and a change_note; where the project demands two people, the second one decides."""
         return self._caller.call(
             "PATCH",
             f"/api/v1/rules/{segment(id)}",
@@ -5503,7 +5503,7 @@ class AsyncOperations:
         project_id: str | None = None,
         if_match: str | None = None,
     ) -> models.Rule:
-        """Revise a rule. Absent fields stay as they are; null clears. A change makes a new version. The status is changed by a transition."""
+        """Revise a rule. Absent fields stay as they are; null clears. A change makes a new version. The status is changed by a transition. An enforced CRITICAL or HIGH rule in force demands less, or holds in fewer places, only with allow_weakening and a change_note; where the project demands two people, the second one decides."""
         return await self._caller.call(
             "PATCH",
             f"/api/v1/rules/{segment(id)}",

@@ -3740,7 +3740,7 @@ class MeasuredRule(Struct, kw_only=True, omit_defaults=True):
 
 class MendConflict(Struct, kw_only=True, omit_defaults=True):
     allow_weakening: bool | None = None
-    """With override: let the rule silence one that is more severe or more binding."""
+    """With override: let the rule silence one that is more severe or more binding. With change: let an enforced CRITICAL or HIGH rule in force demand less."""
     change: ReviseRule | None = None
     """Changes the rule, as a revision does."""
     dry_run: bool | None = None
@@ -5369,6 +5369,8 @@ class ReviewComment(Struct, kw_only=True, omit_defaults=True):
 
 
 class ReviseRule(Struct, kw_only=True, omit_defaults=True):
+    allow_weakening: bool | None = None
+    """Let an enforced CRITICAL or HIGH rule in force demand less, or hold in fewer places; needs a change_note."""
     applies_to: AppliesTo | None | UnsetType = UNSET
     """Which subjects the rule concerns; replaced as a whole."""
     change_note: str | None = None
