@@ -64,7 +64,7 @@ func (a *App) serveAPI(p *parts, operations api.Operations, registry *prometheus
 		api.Ingest{Ingest: p.ingest, Evaluator: p.evaluator},
 		api.Playground{Sandbox: p.sandbox, Catalog: p.catalog},
 		api.TestCases{Sandbox: p.sandbox},
-		api.VerdictCache{Cache: p.verdicts, Projects: a.store.Projects},
+		api.VerdictCache{Cache: p.verdicts, Recorded: p.evaluator, Projects: a.store.Projects},
 		api.Service{Version: version, Ready: a.Ready, JudgeState: a.watch.State},
 	}
 	if a.cfg.MCP {

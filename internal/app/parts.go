@@ -209,7 +209,7 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 	if a.edge == nil {
 		snapshots.Explained = a.recorded.inForce.CheckRow
 	}
-	judging := m.newJudge(cfg, log, p.verdicts)
+	judging := m.newJudge(cfg, log, p.verdicts, (&samples{live: a.live}).of)
 	p.index = find.New(find.Config{
 		Store:   find.Store{Updater: s, DerivedUpdater: s, Audit: s.Audit, Rules: s.Rules, Terms: s.Terms},
 		Working: func() bool { return a.working }, Logger: log,
@@ -222,7 +222,7 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 			Updater: s, Audit: fleet.Records{AuditReader: s.Audit, Edges: s.Edges}, Feedback: s.Feedback, Jobs: s.Jobs, Projects: s.Projects, Rules: s.Rules, Submissions: s.Submissions,
 			TestCases: s.TestCases,
 		},
-		Index: p.index, Judge: judging, Estimate: judging.Estimate, EstimateTriage: judging.EstimateTriage, Fresh: m.newJudge(cfg, log, nil), Queue: jobs, Redact: redact.New(),
+		Index: p.index, Judge: judging, Estimate: judging.Estimate, EstimateTriage: judging.EstimateTriage, Fresh: m.newJudge(cfg, log, nil, nil), Queue: jobs, Redact: redact.New(),
 		Subjects: wire.Keep(cfg.RecordSubjects), Documents: p.documents, Publish: p.webhooks.Publish, Refuse: a.recorded.refuse(p.book),
 	}
 	if a.edge == nil {
@@ -234,7 +234,7 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 	// The sandbox stores no verdicts: its judge and checks are its own, so that nothing else is answered from them.
 	p.sandbox = sandbox.New(sandbox.Config{
 		Store: sandbox.Store{Updater: s, Jobs: s.Jobs, Rules: s.Rules, Runs: s.Runs, TestCases: s.TestCases}, Recorded: p.evaluator, Views: a.live, Snapshots: snapshots, Queue: jobs, Model: m.judge, Now: now,
-		Evaluator: evaluate.New(evaluate.Config{Checks: check.NewCache(maxSandboxPrograms), Now: now, Judge: m.newJudge(cfg, log, nil)}),
+		Evaluator: evaluate.New(evaluate.Config{Checks: check.NewCache(maxSandboxPrograms), Now: now, Judge: m.newJudge(cfg, log, nil, nil)}),
 	})
 	p.revisions = catalog.NewRevisions(p.catalog, catalog.Reviewing{Tester: sandbox.Confirmed{Sandbox: p.sandbox}, Contradicts: contradicts})
 	p.releases = release.New(release.Config{

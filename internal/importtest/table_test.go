@@ -71,7 +71,8 @@ var table = map[string]row{
 	"hook/guard":          {layer: block, imports: []string{"hook/settings", "shell"}}, // what would take the hooks out
 	"hook/settings":       {layer: block, imports: []string{"rule"}},
 	"job":                 {layer: block, imports: []string{"audit", "rule", "store"}},
-	"judge":               {layer: block, imports: []string{"diff", "llm", "norm", "redact", "rule", "store", "subject"}, tests: []string{"catalog"}},
+	"judge":               {layer: block, imports: []string{"diff", "judge/probe", "llm", "norm", "redact", "rule", "store", "subject"}, tests: []string{"catalog"}},
+	"judge/probe":         {layer: block, imports: []string{"rule"}}, // control rules, whose answers are known
 	"lex":                 {layer: block},
 	"telemetry":           {layer: block, imports: []string{"rule"}},                          // traces by OpenTelemetry
 	"tlsfile":             {layer: block, imports: []string{"rule"}},                          // certificates of the server, from files
@@ -163,6 +164,8 @@ var table = map[string]row{
 			"discover", "discover/assistant", "discover/code", "discover/comment", "discover/linter", "discover/policy", "discover/source", "document",
 			"evaluate", "evaluate/find", "evaluate/record", "evidence", "fleet", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "rule", "sandbox", "search",
 			"sso", "store", "store/sqlstore", "subject", "tlsfile", "trail", "webhook", "/packs",
+			"evaluate", "evaluate/find", "evaluate/record", "evidence", "health", "hierarchy", "ingest", "job", "judge", "judge/probe", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "rule", "sandbox", "search",
+			"sso", "store", "store/sqlstore", "subject", "trail", "webhook", "/packs",
 			"evaluate", "evaluate/find", "evaluate/record", "evidence", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "rule", "sandbox", "search",
 			"sso", "store", "store/sqlstore", "subject", "telemetry", "tlsfile", "trail", "webhook", "/packs",
 		},
@@ -194,7 +197,7 @@ var table = map[string]row{
 	"oracletest":            {layer: support, tests: []string{"catalog", "evaluate"}},
 	"proptest":              {layer: support},
 	"wordtest":              {layer: support},
-	"judge/judgetest":       {layer: support, imports: []string{"llm", "llm/llmtest", "rule"}},
+	"judge/judgetest":       {layer: support, imports: []string{"judge/probe", "llm", "llm/llmtest", "rule", "text"}},
 	"llm/llmtest":           {layer: support, imports: []string{"llm", "rule"}},
 	"sso/dextest":           {layer: support},
 	"sso/ssotest":           {layer: support},

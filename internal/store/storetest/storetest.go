@@ -110,6 +110,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"racing to index":                    testRaceTerms,
 		"verdicts":                           testVerdicts,
 		"pruning verdicts":                   testPruneVerdicts,
+		"forgetting verdicts":                testForgetVerdicts,
 		"a failed update leaves nothing":     testRollback,
 		"a panic leaves nothing":             testPanic,
 		"a transaction reads its own writes": testOwnWrites,

@@ -1520,6 +1520,21 @@ export interface Contradiction {
   rule: RuleExcerpt;
 }
 
+export interface ControlRule {
+  /** The one of them that breaks the rule, from 1. */
+  line?: number;
+  /** Lines planted in the subject. */
+  lines: Array<string>;
+  /** Strength of the rule. */
+  modality: string;
+  /** Place among the references, from 0. */
+  place: number;
+  /** The rule. */
+  statement: string;
+  /** The right answer. */
+  verdict: "ALLOW" | "DENY" | (string & {});
+}
+
 export interface Corpus {
   /** Corpus version of that change. */
   corpus_version: number;
@@ -2492,6 +2507,8 @@ export interface EvaluationRecord {
   rules: Array<RecordedRule>;
   /** As requested. */
   severity_min: string;
+  /** Keys under which verdicts of models are stored, to forget them by. */
+  stored?: Array<StoredUnder> | null;
   /** What was judged, as far as it is kept. */
   subject: RecordedSubject;
   /** SHA-256 of the normalised subject as it was judged, secrets included. */
@@ -3434,7 +3451,7 @@ export interface MeasuredRule {
 }
 
 export interface MendConflict {
-  /** With override: let the rule silence one that is more severe or more binding. */
+  /** With override: let the rule silence one that is more severe or more binding. With change: let an enforced CRITICAL or HIGH rule in force demand less. */
   allow_weakening?: boolean;
   /** Changes the rule, as a revision does. */
   change?: ReviseRule;
@@ -3509,13 +3526,15 @@ export interface ModelCall {
   cached_tokens: number;
   /** Place of the planted control among the references, from 0; its right answer is known. */
   control: number;
+  /** Control rules among those asked for, with what was planted for each. */
+  controls?: Array<ControlRule> | null;
   /** How long the call took, in milliseconds, waiting included. */
   duration_ms: number;
   /** Why there is no answer. */
   error?: string;
   /** Kind of that error. */
   error_code?: string;
-  /** True if the model answered the control rightly; else no ALLOW of the answer counts. */
+  /** True if the model answered every control rule rightly; else no ALLOW of the answer counts. */
   held: boolean;
   /** Tokens sent. */
   input_tokens: number;
@@ -3534,7 +3553,7 @@ export interface ModelCall {
   /** Version of the prompt templates. */
   prompt_version: string;
   /** Why it was asked. */
-  purpose?: "judge" | "repair" | "whole" | "confirm" | "recheck" | "triage" | "triage-repair" | (string & {});
+  purpose?: "judge" | "repair" | "whole" | "confirm" | "recheck" | "address" | "triage" | "triage-repair" | (string & {});
   /** The model's answer as it came, cut where it is beyond what is read. */
   raw: string;
   /** True for a second call about rules whose first answer was unusable. */
@@ -4598,8 +4617,12 @@ export interface Proposals {
 export interface PruneCache {
   /** Delete verdicts made before this time. */
   before?: string;
+  /** Delete the verdicts that this evaluation used or left. */
+  evaluation_id?: string;
   /** Delete the oldest until the text of the others has at most so many bytes. */
   max_bytes?: number;
+  /** With evaluation_id: only those of this rule, named by id or slug. */
+  rule_id?: string;
 }
 
 export interface Queue {
@@ -5058,6 +5081,8 @@ export interface ReviewComment {
 }
 
 export interface ReviseRule {
+  /** Let an enforced CRITICAL or HIGH rule in force demand less, or hold in fewer places; needs a change_note. */
+  allow_weakening?: boolean;
   /** Which subjects the rule concerns; replaced as a whole. */
   applies_to?: AppliesTo | null;
   /** Why the rule is changed. */
@@ -6234,6 +6259,20 @@ export interface SourcedRules {
   page_size: number;
   /** Rules on all pages. */
   total: number;
+}
+
+export interface StoredRule {
+  /** Hash of its content. */
+  key: string;
+  /** The rule. */
+  rule_id: string;
+}
+
+export interface StoredUnder {
+  /** The rules. */
+  rules: Array<StoredRule>;
+  /** Hashes of the subject and its pieces. */
+  units: Array<string>;
 }
 
 export interface SubmissionAnswer {

@@ -147,7 +147,7 @@ export class Operations {
     return this.#caller.call({ method: "GET", path: "/api/v1/cache", answer: "json", query: { project_id: parameters.projectId }, again: true }, options);
   }
 
-  /** Delete old stored verdicts. By age, by size, or both. The server judges again when it needs a deleted verdict. */
+  /** Delete old stored verdicts. By age, by size, or those of one evaluation. Other servers follow within a second; of verdicts deleted by size they may use what they have in memory. The server judges again when it needs a deleted verdict. */
   pruneCache(body: models.PruneCache, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.CacheDeleted> {
     return this.#caller.call({ method: "POST", path: "/api/v1/cache/prune", answer: "json", body, query: { project_id: parameters.projectId } }, options);
   }
@@ -687,7 +687,7 @@ export class Operations {
     return this.#caller.call({ method: "GET", path: `/api/v1/rules/${segment(id)}`, answer: "json", query: { project_id: parameters.projectId }, again: true }, options);
   }
 
-  /** Revise a rule. Absent fields stay as they are; null clears. A change makes a new version. The status is changed by a transition. */
+  /** Revise a rule. Absent fields stay as they are; null clears. A change makes a new version. The status is changed by a transition. An enforced CRITICAL or HIGH rule in force demands less, or holds in fewer places, only with allow_weakening and a change_note; where the project demands two people, the second one decides. */
   reviseRule(id: string, body: models.ReviseRule, parameters: { projectId?: string; ifMatch?: string } = {}, options: CallOptions = {}): Promise<models.Rule> {
     return this.#caller.call({ method: "PATCH", path: `/api/v1/rules/${segment(id)}`, answer: "json", body, headers: { "If-Match": parameters.ifMatch }, query: { project_id: parameters.projectId } }, options);
   }

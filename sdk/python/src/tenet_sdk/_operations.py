@@ -486,7 +486,7 @@ class Operations:
         *,
         project_id: str | None = None,
     ) -> models.CacheDeleted:
-        """Delete old stored verdicts. By age, by size, or both. The server judges again when it needs a deleted verdict."""
+        """Delete old stored verdicts. By age, by size, or those of one evaluation. Other servers follow within a second; of verdicts deleted by size they may use what they have in memory. The server judges again when it needs a deleted verdict."""
         return self._caller.call(
             "POST",
             "/api/v1/cache/prune",
@@ -2266,7 +2266,7 @@ class Operations:
         project_id: str | None = None,
         if_match: str | None = None,
     ) -> models.Rule:
-        """Revise a rule. Absent fields stay as they are; null clears. A change makes a new version. The status is changed by a transition."""
+        """Revise a rule. Absent fields stay as they are; null clears. A change makes a new version. The status is changed by a transition. An enforced CRITICAL or HIGH rule in force demands less, or holds in fewer places, only with allow_weakening and a change_note; where the project demands two people, the second one decides."""
         return self._caller.call(
             "PATCH",
             f"/api/v1/rules/{segment(id)}",
@@ -3881,7 +3881,7 @@ class AsyncOperations:
         *,
         project_id: str | None = None,
     ) -> models.CacheDeleted:
-        """Delete old stored verdicts. By age, by size, or both. The server judges again when it needs a deleted verdict."""
+        """Delete old stored verdicts. By age, by size, or those of one evaluation. Other servers follow within a second; of verdicts deleted by size they may use what they have in memory. The server judges again when it needs a deleted verdict."""
         return await self._caller.call(
             "POST",
             "/api/v1/cache/prune",
@@ -5661,7 +5661,7 @@ class AsyncOperations:
         project_id: str | None = None,
         if_match: str | None = None,
     ) -> models.Rule:
-        """Revise a rule. Absent fields stay as they are; null clears. A change makes a new version. The status is changed by a transition."""
+        """Revise a rule. Absent fields stay as they are; null clears. A change makes a new version. The status is changed by a transition. An enforced CRITICAL or HIGH rule in force demands less, or holds in fewer places, only with allow_weakening and a change_note; where the project demands two people, the second one decides."""
         return await self._caller.call(
             "PATCH",
             f"/api/v1/rules/{segment(id)}",

@@ -99,6 +99,7 @@ __all__ = [
     "ConflictSide",
     "ContextRequest",
     "Contradiction",
+    "ControlRule",
     "Corpus",
     "Cost",
     "Counts",
@@ -389,6 +390,8 @@ __all__ = [
     "Snapshots",
     "SourceRef",
     "SourcedRules",
+    "StoredRule",
+    "StoredUnder",
     "SubmissionAnswer",
     "SubmissionFailure",
     "SubmissionFieldError",
@@ -1942,6 +1945,21 @@ class Contradiction(Struct, kw_only=True, omit_defaults=True):
     """The rule of the project."""
 
 
+class ControlRule(Struct, kw_only=True, omit_defaults=True):
+    line: int | None = None
+    """The one of them that breaks the rule, from 1."""
+    lines: list[str]
+    """Lines planted in the subject."""
+    modality: str
+    """Strength of the rule."""
+    place: int
+    """Place among the references, from 0."""
+    statement: str
+    """The rule."""
+    verdict: str
+    """The right answer."""
+
+
 class Corpus(Struct, kw_only=True, omit_defaults=True):
     corpus_version: int
     """Corpus version of that change."""
@@ -2910,6 +2928,8 @@ class EvaluationRecord(Struct, kw_only=True, omit_defaults=True):
     """The rules that were judged, as they were."""
     severity_min: str
     """As requested."""
+    stored: list[StoredUnder] | None = None
+    """Keys under which verdicts of models are stored, to forget them by."""
     subject: RecordedSubject
     """What was judged, as far as it is kept."""
     subject_hash: str
@@ -3853,7 +3873,7 @@ class MeasuredRule(Struct, kw_only=True, omit_defaults=True):
 
 class MendConflict(Struct, kw_only=True, omit_defaults=True):
     allow_weakening: bool | None = None
-    """With override: let the rule silence one that is more severe or more binding."""
+    """With override: let the rule silence one that is more severe or more binding. With change: let an enforced CRITICAL or HIGH rule in force demand less."""
     change: ReviseRule | None = None
     """Changes the rule, as a revision does."""
     dry_run: bool | None = None
@@ -3927,6 +3947,8 @@ class ModelCall(Struct, kw_only=True, omit_defaults=True):
     """Tokens sent that the provider had in its prompt cache."""
     control: int
     """Place of the planted control among the references, from 0; its right answer is known."""
+    controls: list[ControlRule] | None = None
+    """Control rules among those asked for, with what was planted for each."""
     duration_ms: int
     """How long the call took, in milliseconds, waiting included."""
     error: str | None = None
@@ -3934,7 +3956,7 @@ class ModelCall(Struct, kw_only=True, omit_defaults=True):
     error_code: str | None = None
     """Kind of that error."""
     held: bool
-    """True if the model answered the control rightly; else no ALLOW of the answer counts."""
+    """True if the model answered every control rule rightly; else no ALLOW of the answer counts."""
     input_tokens: int
     """Tokens sent."""
     model: str
@@ -5016,8 +5038,12 @@ class Proposals(Struct, kw_only=True, omit_defaults=True):
 class PruneCache(Struct, kw_only=True, omit_defaults=True):
     before: datetime | None = None
     """Delete verdicts made before this time."""
+    evaluation_id: str | None = None
+    """Delete the verdicts that this evaluation used or left."""
     max_bytes: int | None = None
     """Delete the oldest until the text of the others has at most so many bytes."""
+    rule_id: str | None = None
+    """With evaluation_id: only those of this rule, named by id or slug."""
 
 
 class Queue(Struct, kw_only=True, omit_defaults=True):
@@ -5476,6 +5502,8 @@ class ReviewComment(Struct, kw_only=True, omit_defaults=True):
 
 
 class ReviseRule(Struct, kw_only=True, omit_defaults=True):
+    allow_weakening: bool | None = None
+    """Let an enforced CRITICAL or HIGH rule in force demand less, or hold in fewer places; needs a change_note."""
     applies_to: AppliesTo | None | UnsetType = UNSET
     """Which subjects the rule concerns; replaced as a whole."""
     change_note: str | None = None
@@ -6652,6 +6680,20 @@ class SourcedRules(Struct, kw_only=True, omit_defaults=True):
     """Items per page."""
     total: int
     """Rules on all pages."""
+
+
+class StoredRule(Struct, kw_only=True, omit_defaults=True):
+    key: str
+    """Hash of its content."""
+    rule_id: str
+    """The rule."""
+
+
+class StoredUnder(Struct, kw_only=True, omit_defaults=True):
+    rules: list[StoredRule]
+    """The rules."""
+    units: list[str]
+    """Hashes of the subject and its pieces."""
 
 
 class SubmissionAnswer(Struct, kw_only=True, omit_defaults=True):
