@@ -147,6 +147,14 @@ test-chart: ## Render the Helm chart and check it against the schemas of three v
 soak: ## Kill nodes at random moments, 200 rounds on each database, and look for what is lost
 	TENET_SOAK=200 scripts/with-postgres.sh go test -vet=off -timeout=60m -run=Killed ./e2e
 
+.PHONY: flips
+flips: ## Repeat 10,000 requests with a model that tosses a coin, and look for verdicts that change (FLIPS=10000)
+	TENET_FLIPS=$(or $(FLIPS),10000) scripts/with-postgres.sh go test -timeout=60m -run=NoVerdictFlips -v ./internal/judge
+
+.PHONY: attacks
+attacks: ## Let scripted models that obey planted texts judge changes, and count what they allow
+	TENET_ATTACKS=all go test -timeout=60m -run=AdaptiveAttackers -v ./internal/judge
+
 .PHONY: clean
 clean: ## Remove what was built and the database of `make run`
 	rm -rf bin $(DATA) $(DEMO)

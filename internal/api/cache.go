@@ -3,10 +3,12 @@ package api
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"tenet/internal/api/rest"
 	"tenet/internal/auth"
 	"tenet/internal/judge"
+	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/wire"
 	"tenet/internal/wire/op"
@@ -15,6 +17,7 @@ import (
 // VerdictCache serves the stored verdicts of the judge.
 type VerdictCache struct {
 	Cache    *judge.Cache
+	Recorded Recorded
 	Projects store.ProjectReader
 }
 
@@ -32,7 +35,7 @@ func (s VerdictCache) Routes(r *rest.Router) {
 	})
 	rest.HandleBody(r, rest.Operation{
 		ID: "prune-cache", Route: op.PruneCache.Route(), Role: auth.Admin, Summary: "Delete old stored verdicts",
-		Description: "By age, by size, or both. The server judges again when it needs a deleted verdict.",
+		Description: "By age, by size, or those of one evaluation. Other servers follow within a second; of verdicts deleted by size they may use what they have in memory. The server judges again when it needs a deleted verdict.",
 	}, func(ctx context.Context, _ *rest.None, body *wire.PruneCache) (wire.CacheDeleted, error) {
 		var p store.Prune
 		if body.Before != nil {
@@ -41,8 +44,15 @@ func (s VerdictCache) Routes(r *rest.Router) {
 		if body.MaxBytes != nil {
 			p.MaxBytes = *body.MaxBytes
 		}
-		if p.Before.IsZero() && p.MaxBytes == 0 {
-			return wire.CacheDeleted{}, rest.InvalidField("before", "and max_bytes are both absent; say what to delete, or delete all with DELETE")
+		if body.EvaluationID != "" {
+			if err := s.forgetting(ctx, body, &p); err != nil {
+				return wire.CacheDeleted{}, err
+			}
+		} else if body.RuleID != "" {
+			return wire.CacheDeleted{}, rest.InvalidField("rule_id", "takes an evaluation_id")
+		}
+		if p.Before.IsZero() && p.MaxBytes == 0 && len(p.Units) == 0 {
+			return wire.CacheDeleted{}, rest.InvalidField("before", "and max_bytes and evaluation_id are absent; say what to delete, or delete all with DELETE")
 		}
 		return s.prune(ctx, p)
 	})
@@ -52,6 +62,27 @@ func (s VerdictCache) Routes(r *rest.Router) {
 	}, func(ctx context.Context, _ *rest.None) (wire.CacheDeleted, error) {
 		return s.prune(ctx, store.Prune{All: true})
 	})
+}
+
+// forgetting selects the stored verdicts of an evaluation.
+func (s VerdictCache) forgetting(ctx context.Context, body *wire.PruneCache, p *store.Prune) error {
+	rec, err := s.Recorded.Get(ctx, rest.Project(ctx), body.EvaluationID)
+	if err != nil {
+		return err
+	}
+	ruleID := ""
+	if body.RuleID != "" {
+		i := slices.IndexFunc(rec.Evaluation.RuleVerdicts, func(v rule.RuleVerdict) bool { return v.RuleID == body.RuleID || v.RuleSlug == body.RuleID })
+		if i < 0 {
+			return rest.InvalidField("rule_id", "has no verdict in this evaluation")
+		}
+		ruleID = rec.Evaluation.RuleVerdicts[i].RuleID
+	}
+	p.Units, p.Rules = rec.StoredKeys(ruleID)
+	if len(p.Units) == 0 {
+		return rest.InvalidField("evaluation_id", "names an evaluation in which no model took part, or whose record holds no keys; delete all with DELETE")
+	}
+	return nil
 }
 
 func (s VerdictCache) prune(ctx context.Context, p store.Prune) (out wire.CacheDeleted, err error) {

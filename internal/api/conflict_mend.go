@@ -71,11 +71,14 @@ func (m *mending) check(ctx context.Context) error {
 	if m.body.Override && m.body.Reason == "" {
 		p.Add("reason", "must say why the one rule prevails")
 	}
-	if m.body.AllowWeakening && !m.body.Override {
-		p.Add("allow_weakening", "goes with override")
+	if m.body.AllowWeakening && m.body.Exception != "" {
+		p.Add("allow_weakening", "goes with override and change")
 	}
 	if m.body.Change != nil && m.body.Change.ChangeNote != "" {
 		p.Add("change.change_note", "belongs into reason")
+	}
+	if m.body.Change != nil && m.body.Change.AllowWeakening {
+		p.Add("change.allow_weakening", "belongs beside change")
 	}
 	return p.Err("the request cannot mend the conflict")
 }
@@ -150,7 +153,7 @@ func (m *mending) write(ctx context.Context) (wire.MendedConflict, error) {
 	if note == "" {
 		note = "mends the conflict with " + m.sides[1].Label()
 	}
-	after, err := m.api.Catalog.Revise(ctx, projectID, before.ID, m.body.Version, note, func(r *rule.Rule) error {
+	after, err := m.api.Catalog.Revise(ctx, projectID, before.ID, m.body.Version, rule.Permission{AllowWeakening: m.body.AllowWeakening, Reason: note}, func(r *rule.Rule) error {
 		m.edit(r)
 		return nil
 	})

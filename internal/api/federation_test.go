@@ -325,7 +325,7 @@ func testFederationGuardsCriticalRules(t *testing.T, n *node) {
 	if got := n.effective(team); got != "EQUAL" {
 		t.Errorf("effective %q", got)
 	}
-	n.call("PATCH", rulesPath+"/EQUAL", fields{"severity": "LOW"}).want(http.StatusOK)
+	n.call("PATCH", rulesPath+"/EQUAL", fields{"severity": "LOW", "allow_weakening": true, "change_note": "measured"}).want(http.StatusOK)
 	if got := n.effective(team); got != "+TOP EQUAL" {
 		t.Errorf("after a quiet loosening: %q", got)
 	}

@@ -41,6 +41,7 @@ import (
 	"tenet/internal/evaluate"
 	"tenet/internal/evaluate/find"
 	"tenet/internal/evidence"
+	"tenet/internal/fleet"
 	"tenet/internal/health"
 	"tenet/internal/hierarchy"
 	"tenet/internal/ingest"
@@ -100,6 +101,7 @@ type config struct {
 	Catalog        *catalog.Catalog
 	Waivers        *catalog.Waivers
 	Bundles        *release.Bundles
+	Fleet          *fleet.Edges
 	Approvals      *approval.Approvals
 	Queue          *queue.Queue
 	Projects       *catalog.Projects
@@ -139,11 +141,11 @@ func (n *node) serve() {
 	c.Config.Served = CountRules(c.Config.Registry, c.Catalog, c.Logger)
 	n.Server = rest.New(c.Config,
 		Rules{c.Catalog, &catalog.Lists{Views: n.live, Health: n.store.Health, Tests: n.store.TestCases, Now: time.Now}, c.Sandbox, sandbox.Replays{Views: n.live, Effects: evaluate.Effects{Evaluator: c.Evaluator}}, c.Logger}, Revisions{catalog.NewRevisions(c.Catalog, catalog.Reviewing{Tester: sandbox.Confirmed{Sandbox: c.Sandbox}}), c.Sandbox}, RuleFiles{c.Catalog}, Relationships{c.Catalog}, Federation{c.Hierarchy, c.Releases},
-		Bundles{c.Bundles}, Waivers{c.Waivers}, Approvals{approval.Asking{Approvals: c.Approvals, Recorded: c.answering}}, Queue{c.Queue}, Projects{c.Projects}, Keys{c.Keys}, Acting{c.Acting}, SignIn{Keys: c.Keys}, Evaluations{c.answering, c.Releases, verdicts}, Records{c.answering},
+		Bundles{c.Bundles}, Fleet{c.Fleet}, Waivers{c.Waivers}, Approvals{approval.Asking{Approvals: c.Approvals, Recorded: c.answering}}, Queue{c.Queue}, Projects{c.Projects}, Keys{c.Keys}, Acting{c.Acting}, SignIn{Keys: c.Keys}, Evaluations{c.answering, c.Releases, verdicts}, Records{c.answering},
 		Agents{c.Agents, "/rest", verdicts}, Search{c.Search, c.Releases}, Documents{c.Documents}, DocumentSearch{c.Documents, c.DocumentSearch},
 		Discovery{c.Discover}, Conflicts{c.Conflicts, c.Jobs, c.Catalog}, Similar{c.Conflicts}, Releases{c.Releases}, Audit{n.store.Audit, n.store.Projects, c.Catalog, trail.New(trail.Store{Audit: n.store.Audit, Projects: n.store.Projects, Rules: n.store.Rules}, newIndex(n.store)), evidence.NewBook(evidence.Config{}), n.store.Logs, n.logged, evidence.NewLog(n.store.Logs), n.store.Rules}, Tiles{evidence.NewLog(n.store.Logs), n.store.Logs}, Jobs{c.Jobs}, operations(n.store, c.Logger),
 		Alerts{c.Alerts}, Insights{c.Health, n.store.Projects}, Webhooks{c.Webhooks}, Ingest{c.Ingest, c.answering}, Playground{c.Sandbox, c.Catalog},
-		TestCases{c.Sandbox}, VerdictCache{c.Verdicts, n.store.Projects}, Service{"1.2.3", c.Ready, nil},
+		TestCases{c.Sandbox}, VerdictCache{c.Verdicts, c.answering, n.store.Projects}, Service{"1.2.3", c.Ready, nil},
 		MCP{http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusAccepted)
 			rest.WriteJSON(w, r.Header.Get(ProjectHeader))
@@ -280,6 +282,7 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 		Updater: s, Bundles: s.Bundles, Releases: s.Releases, Rules: s.Rules, Projects: s.Projects, Waivers: s.Waivers, Agents: s.Agents, Keys: s.Keys,
 		Signing: signing(t), Now: time.Now,
 	})
+	cfg.Fleet = fleet.New(fleet.Config{Updater: s, Edges: s.Edges, Rules: s.Rules, Now: n.now, Newest: cfg.Bundles.Newest})
 	n.github = newGitHub(t)
 	var err error
 	cfg.Ingest, err = ingest.New(ingest.Config{

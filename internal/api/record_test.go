@@ -400,7 +400,7 @@ func (n *node) manyRules() *llmtest.Fake {
 	n.t.Helper()
 	var rules []fields
 	for i := range 60 {
-		rules = append(rules, fields{"slug": fmt.Sprintf("M-%d", i), "statement": fmt.Sprintf("Statement %d holds.", i), "status": "EFFECTIVE", "severity": "HIGH"})
+		rules = append(rules, fields{"slug": fmt.Sprintf("M-%d", i), "statement": fmt.Sprintf("Statement %d holds.", i), "status": "EFFECTIVE", "severity": "MEDIUM"})
 	}
 	n.call("POST", rulesPath+"/import", fields{"rules": rules}).want(http.StatusOK)
 	return judgetest.Triager(

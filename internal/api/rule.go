@@ -48,7 +48,8 @@ func (s Rules) Routes(r *rest.Router) {
 	}, s.get)
 	rest.HandleBody(r, rest.Operation{
 		ID: "revise-rule", Route: op.ReviseRule.Route(), Role: auth.Reviewer, Summary: "Revise a rule",
-		Description: "Absent fields stay as they are; null clears. A change makes a new version. The status is changed by a transition.",
+		Description: "Absent fields stay as they are; null clears. A change makes a new version. The status is changed by a transition. An enforced CRITICAL or HIGH rule " +
+			"in force demands less, or holds in fewer places, only with allow_weakening and a change_note; where the project demands two people, the second one decides.",
 	}, s.revise)
 	s.previewRoute(r)
 	rest.Do(r, rest.Operation{
@@ -172,7 +173,7 @@ func (s Rules) revise(ctx context.Context, in *guardedRule, body *wire.ReviseRul
 	if err != nil {
 		return ruleOutput{}, err
 	}
-	r, err := s.Catalog.Revise(ctx, rest.Project(ctx), in.ID, version, body.ChangeNote, func(r *rule.Rule) error {
+	r, err := s.Catalog.Revise(ctx, rest.Project(ctx), in.ID, version, rule.Permission{AllowWeakening: body.AllowWeakening, Reason: body.ChangeNote}, func(r *rule.Rule) error {
 		r.Assign(body)
 		return nil
 	})

@@ -49,6 +49,7 @@ func (a *App) serveAPI(p *parts, operations api.Operations, registry *prometheus
 		api.Similar{Conflicts: p.conflicts},
 		api.Releases{Releases: p.releases},
 		api.Bundles{Bundles: p.bundles},
+		api.Fleet{Edges: p.fleet},
 		api.Audit{
 			Chains: a.store.Audit, Projects: a.store.Projects, Catalog: p.catalog,
 			Trail: trail.New(trail.Store{Audit: a.store.Audit, Projects: a.store.Projects, Rules: a.store.Rules}, p.index),
@@ -63,15 +64,20 @@ func (a *App) serveAPI(p *parts, operations api.Operations, registry *prometheus
 		api.Ingest{Ingest: p.ingest, Evaluator: p.evaluator},
 		api.Playground{Sandbox: p.sandbox, Catalog: p.catalog},
 		api.TestCases{Sandbox: p.sandbox},
-		api.VerdictCache{Cache: p.verdicts, Projects: a.store.Projects},
+		api.VerdictCache{Cache: p.verdicts, Recorded: p.evaluator, Projects: a.store.Projects},
 		api.Service{Version: version, Ready: a.Ready, JudgeState: a.watch.State},
 	}
 	if a.cfg.MCP {
 		resources = append(resources, api.MCP{Handler: a.modelProtocol(version)})
 	}
 	loopback := loopbackOnly(a.cfg.Listen)
+	var refuse func(*http.Request, bool) error
+	if a.edge != nil {
+		refuse = a.edge.refuse
+	}
 	return rest.New(rest.Config{
-		Keys: a.callers, Logger: a.log, Description: api.Description(version), Registry: registry,
+		Refuse: refuse,
+		Keys:   a.callers, Logger: a.log, Description: api.Description(version), Registry: registry,
 		Served: api.CountRules(registry, p.catalog, a.log), RequireLoopbackHost: loopback, RequireKey: !loopback, TrustedProxies: a.proxies, MayAct: p.acting.MayAct,
 		Limits: rest.Limits{
 			MaxBody: a.cfg.MaxBody, MaxImportBody: a.cfg.MaxImportBody, MaxDocument: a.cfg.MaxDocument, RatePerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst,

@@ -46,6 +46,7 @@ type App struct {
 	watch     *provider.Watch
 	gauged    gauges // the models that are configured
 	parts     *parts
+	edge      *outpost                // nil for a server
 	followers []func(context.Context) // run while the node serves
 	handler   *rest.Server
 	version   string
@@ -82,6 +83,8 @@ type Options struct {
 	Rules []*wire.RuleFile
 	// Now is the clock of all but background jobs and keys; nil means time.Now. With another one, records of the past can be made.
 	Now func() time.Time
+	// Edge makes the node evaluate from bundles; nil for a server.
+	Edge *Edge
 	// NoCases leaves out the test cases of the starter packs: a throw-away node that only evaluates has no use for them.
 	NoCases bool
 }
@@ -110,15 +113,23 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 		return nil, err
 	}
 	a.stopLast(a.store.Close)
+	if o.Edge != nil {
+		if err := openEdge(ctx, a, o.Edge, o.Now); err != nil {
+			return nil, err
+		}
+	}
 	a.recorded = recorded{evidence.NewInForce(a.store.InForce, log), a.store.Projects}
-	a.live = corpus.NewLive(corpus.Config{
+	views := corpus.Config{
 		Store: corpus.Store{
 			Projects: a.store.Projects, Federation: a.store.Federation, Embeddings: a.store.Embeddings, Waivers: a.store.Waivers,
 		},
-		Logger: log, Poll: cfg.PollInterval, MaxBytes: cfg.ViewMemory, EmbeddingModel: a.models.embedding(), InForce: a.recorded.inForce,
-	})
+		Logger: log, Poll: cfg.PollInterval, MaxBytes: cfg.ViewMemory, EmbeddingModel: a.models.embedding(),
+	}
 	a.keys = auth.NewKeys(a.store, a.store.Keys, time.Now)
-	a.keys.Explained = a.recorded.key
+	if a.edge == nil { // a signature vouches for what an edge reads, not its own audit log
+		views.InForce, a.keys.Explained = a.recorded.inForce, a.recorded.key
+	}
+	a.live = corpus.NewLive(views)
 	if a.proxies, err = auth.ParseNetworks(cfg.TrustedProxies); err != nil {
 		return nil, rule.Errorf(rule.CodeInvalid, "trusted_proxies: %w", err)
 	}
@@ -133,25 +144,12 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 		return nil, err
 	}
 	a.parts = p
-	if err := p.catalog.CountUncounted(auth.WithActor(ctx, auth.Local("tenet")), a.recorded.inForce.Explained); err != nil {
-		return nil, err
-	}
-	if err := guardEmptied(ctx, cfg, a.store.Projects); err != nil {
-		return nil, err
-	}
-	if err := seed(ctx, a.store.Projects, p.catalog, cfg, o); err != nil {
-		return nil, err
-	}
-	if cfg.FirstKey != "" {
-		if err := auth.EnsureFirst(auth.WithActor(ctx, auth.Local("settings")), a.keys, cfg.FirstKey); err != nil {
+	if a.edge == nil {
+		if err := fill(ctx, a, o); err != nil {
 			return nil, err
 		}
 	}
-	a.recorded.inForce.Strict()
-	if err := markFilled(cfg); err != nil {
-		return nil, err
-	}
-	a.followers = []func(context.Context){a.live.Run, a.load, a.watch.Run, p.documents.Follow, p.book.Run, a.recorded.follow, p.approvals.Run}
+	a.followers = []func(context.Context){a.live.Run, a.load, a.watch.Run, p.documents.Follow, p.book.Run, p.approvals.Run}
 	if p.embeddings != nil {
 		a.followers = append(a.followers, p.embeddings.Run)
 	}
@@ -162,9 +160,14 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 	a.followers = append(a.followers, a.gauged.watchers(a.watch)...)
 	a.servers = operations.Servers
 	a.followers = append(a.followers, a.servers.Run, a.noteKeys)
+	if a.edge != nil {
+		a.followers = append(a.followers, a.edge.follower.Run, a.edge.ship.Run)
+	} else {
+		a.followers = append(a.followers, a.recorded.follow)
+	}
 	a.handler = a.serveAPI(p, operations, registry, o.Version)
 	a.runner = job.New(job.Config{
-		Store: job.Store{Updater: a.store, JobWatcher: a.store, Jobs: a.store.Jobs}, Logger: log, Now: time.Now, Handlers: p.handlers(cfg), Periodic: p.periodic(),
+		Store: job.Store{Updater: a.store, JobWatcher: a.store, Jobs: a.store.Jobs}, Logger: log, Now: time.Now, Handlers: p.handlers(cfg), Periodic: p.periodic(a.edge != nil),
 		Workers: cfg.JobWorkers, Poll: cfg.PollInterval, Lease: cfg.JobLease, Keep: cfg.JobKeep, Observe: observeJobs(registry),
 	})
 	p.registerGauges(registry, operations.Servers, log)
@@ -175,6 +178,26 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 		a.run(ctx, a.live.Run)
 	}
 	return a, nil
+}
+
+// fill loads the starter packs on a first start.
+func fill(ctx context.Context, a *App, o Options) error {
+	if err := a.parts.catalog.CountUncounted(auth.WithActor(ctx, auth.Local("tenet")), a.recorded.inForce.Explained); err != nil {
+		return err
+	}
+	if err := guardEmptied(ctx, a.cfg, a.store.Projects); err != nil {
+		return err
+	}
+	if err := seed(ctx, a.store.Projects, a.parts.catalog, a.cfg, o); err != nil {
+		return err
+	}
+	if a.cfg.FirstKey != "" {
+		if err := auth.EnsureFirst(auth.WithActor(ctx, auth.Local("settings")), a.keys, a.cfg.FirstKey); err != nil {
+			return err
+		}
+	}
+	a.recorded.inForce.Strict()
+	return markFilled(a.cfg)
 }
 
 // stopLast has Stop call fn, after everything that is started later has stopped.
@@ -226,7 +249,7 @@ func (a *App) HandlerFor(name string) http.Handler {
 
 // Rules counts the rules of the default project and reports whether API keys are required.
 func (a *App) Rules(ctx context.Context) (rules int, keys bool, err error) {
-	view, err := a.live.View(ctx, rule.DefaultProject)
+	view, err := a.live.View(ctx, a.edge.project())
 	if err != nil {
 		return 0, false, err
 	}

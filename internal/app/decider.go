@@ -32,7 +32,7 @@ func NewDecider(cfg config.Config, log *slog.Logger, o Options) (*Decider, error
 	if err != nil {
 		return nil, err
 	}
-	return &Decider{models: m, judge: m.newJudge(cfg, log, nil)}, nil
+	return &Decider{models: m, judge: m.newJudge(cfg, log, nil, nil)}, nil
 }
 
 // Check reports whether the model's server answers and accepts the key. Of several models, one that works is enough.

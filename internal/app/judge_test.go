@@ -75,7 +75,7 @@ func TestEqualRequestsOverHTTPHaveOneAnswer(t *testing.T) {
 	t.Parallel()
 	m := judgetest.Model(opinion)
 	m.Delay = 100 * time.Millisecond
-	a := node(t, app.Options{Model: m, Rules: openRules(20, rule.High)}, map[string]string{"data": litetest.Dir(t)})
+	a := node(t, app.Options{Model: m, Rules: openRules(20, rule.Medium)}, map[string]string{"data": litetest.Dir(t)})
 	answers := make([]rule.Evaluation, 16)
 	var wg sync.WaitGroup
 	for i := range answers {
@@ -107,7 +107,7 @@ func TestNodesShareKeptVerdicts(t *testing.T) {
 	for name, settings := range map[string]map[string]string{"SQLite": {"data": litetest.Dir(t)}, "PostgreSQL": {"database_url": pgtest.DSN(t)}} {
 		t.Run(name, func(t *testing.T) {
 			m := judgetest.Model(opinion)
-			one := node(t, app.Options{Model: m, Rules: openRules(4, rule.High)}, settings)
+			one := node(t, app.Options{Model: m, Rules: openRules(4, rule.Medium)}, settings)
 			first := evaluation(t, one, request(change))
 			var stats struct {
 				ProjectID string `json:"project_id"`
@@ -129,10 +129,27 @@ func TestNodesShareKeptVerdicts(t *testing.T) {
 			if code := ask(t, two, http.MethodPost, "/api/v1/cache/prune", `{}`, nil); code != http.StatusUnprocessableEntity {
 				t.Errorf("pruning nothing in particular: %d", code)
 			}
+			// A wrong verdict is forgotten on all nodes, and so are those of an evaluation. The rest stays.
+			wrong := first.RuleVerdicts[0].RuleID
+			if code := ask(t, one, http.MethodPost, "/api/v1/evaluations/"+first.EvaluationID+"/feedback", `{"rule_id": "`+wrong+`", "correct": false}`, nil); code != http.StatusOK {
+				t.Fatalf("feedback: %d", code)
+			}
+			for end := time.Now().Add(20 * time.Second); m.Calls() == 1 && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+				evaluation(t, two, request(change))
+			}
+			if shown := judgetest.Rules(m.Requests()[len(m.Requests())-1]); m.Calls() != 2 || len(shown) != 1 {
+				t.Errorf("%d calls after a wrong verdict, the last about %d rules", m.Calls(), len(shown))
+			}
+			if code := ask(t, two, http.MethodPost, "/api/v1/cache/prune", `{"evaluation_id": "`+first.EvaluationID+`"}`, &gone); code != http.StatusOK || gone.Deleted != 8 {
+				t.Errorf("forgetting an evaluation: %d, %+v", code, gone)
+			}
+			if evaluation(t, two, request(change)); m.Calls() != 3 {
+				t.Errorf("%d calls after forgetting", m.Calls())
+			}
 			if ask(t, two, http.MethodDelete, "/api/v1/cache", "", &gone); gone.Deleted != 8 {
 				t.Errorf("clearing: %+v", gone)
 			}
-			if evaluation(t, two, request(change)); m.Calls() != 2 {
+			if evaluation(t, two, request(change)); m.Calls() != 4 {
 				t.Errorf("%d calls after clearing", m.Calls())
 			}
 		})
@@ -162,7 +179,7 @@ func TestTheConfirmingModelIsAsked(t *testing.T) {
 	confirm.Name = "fake:second"
 	a := node(t, app.Options{Model: m, Confirm: confirm, Rules: openRules(2, rule.Critical)}, map[string]string{"data": litetest.Dir(t)})
 	e := evaluation(t, a, request(change))
-	if e.OverallVerdict != rule.NeedsConfirmation || confirm.Calls() != 1 || e.Cost.Calls != 3 || len(e.ModelIDsUsed) != 2 {
+	if e.OverallVerdict != rule.NeedsConfirmation || confirm.Calls() != 1 || e.Cost.Calls != 5 || len(e.ModelIDsUsed) != 2 {
 		t.Errorf("%d second looks, got %+v", confirm.Calls(), e)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"tenet/internal/config"
 	"tenet/internal/judge"
+	"tenet/internal/judge/probe"
 	"tenet/internal/llm"
 	"tenet/internal/llm/provider"
 	"tenet/internal/rule"
@@ -60,10 +61,10 @@ func (m models) embedding() string {
 	return m.embedder.ID()
 }
 
-// newJudge returns a judge that stores verdicts in a cache, which may be nil.
-func (m models) newJudge(cfg config.Config, log *slog.Logger, cache *judge.Cache) *judge.Judge {
+// newJudge returns a judge that stores verdicts in a cache and draws control rules from samples; both may be nil.
+func (m models) newJudge(cfg config.Config, log *slog.Logger, cache *judge.Cache, samples func(projectID string) []probe.Sample) *judge.Judge {
 	return judge.New(judge.Config{
-		Model: m.judge, Confirm: m.confirm, Timeout: cfg.JudgeTimeout, Concurrency: cfg.JudgeParallel, MaxTokens: cfg.JudgeTokens, Logger: log, Cache: cache,
+		Model: m.judge, Confirm: m.confirm, Timeout: cfg.JudgeTimeout, Concurrency: cfg.JudgeParallel, MaxTokens: cfg.JudgeTokens, Logger: log, Cache: cache, Samples: samples,
 	})
 }
 

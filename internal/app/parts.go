@@ -31,6 +31,7 @@ import (
 	"tenet/internal/evaluate/find"
 	"tenet/internal/evaluate/record"
 	"tenet/internal/evidence"
+	"tenet/internal/fleet"
 	"tenet/internal/health"
 	"tenet/internal/hierarchy"
 	"tenet/internal/ingest"
@@ -77,6 +78,7 @@ type parts struct {
 	sandbox    *sandbox.Sandbox
 	releases   *release.Releases
 	bundles    *release.Bundles
+	fleet      *fleet.Edges
 	discovery  *discover.Discovery
 	ingest     *ingest.Ingest
 	agents     *agent.Agents
@@ -204,27 +206,35 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 	p.verdicts = judge.NewCache(judge.CacheConfig{Store: s, Verdicts: s.Verdicts, MaxMemory: cfg.CacheMemory, MaxStored: cfg.CacheMaxMB << 20, Now: now, Logger: log})
 	a.stopLast(func() error { p.verdicts.Close(); return nil })
 	snapshots := release.NewViews(s.Releases, s.Rules, a.live)
-	snapshots.Explained = a.recorded.inForce.CheckRow
-	judging := m.newJudge(cfg, log, p.verdicts)
+	if a.edge == nil {
+		snapshots.Explained = a.recorded.inForce.CheckRow
+	}
+	judging := m.newJudge(cfg, log, p.verdicts, (&samples{live: a.live}).of)
 	p.index = find.New(find.Config{
 		Store:   find.Store{Updater: s, DerivedUpdater: s, Audit: s.Audit, Rules: s.Rules, Terms: s.Terms},
 		Working: func() bool { return a.working }, Logger: log,
 	})
 	p.acting = acting.New(acting.Config{Store: acting.Store{Updater: s, Agents: s.Agents, Projects: s.Projects}, Now: now, Publish: p.webhooks.Publish})
-	p.evaluator = evaluate.New(evaluate.Config{
+	evaluating := evaluate.Config{
 		Agents: p.acting,
 		Views:  a.live, Released: snapshots, Recorder: writer, Checks: check.NewCache(maxPrograms), Now: now,
 		Records: evaluate.Store{
-			Updater: s, Audit: s.Audit, Feedback: s.Feedback, Jobs: s.Jobs, Projects: s.Projects, Rules: s.Rules, Submissions: s.Submissions,
+			Updater: s, Audit: fleet.Records{AuditReader: s.Audit, Edges: s.Edges}, Feedback: s.Feedback, Jobs: s.Jobs, Projects: s.Projects, Rules: s.Rules, Submissions: s.Submissions,
 			TestCases: s.TestCases,
 		},
-		Index: p.index, Judge: judging, Estimate: judging.Estimate, EstimateTriage: judging.EstimateTriage, Fresh: m.newJudge(cfg, log, nil), Queue: jobs, Redact: redact.New(),
-		Subjects: wire.Keep(cfg.RecordSubjects), Documents: p.documents, Publish: p.webhooks.Publish, Refuse: a.recorded.refuse(p.book), Approvals: p.approvals,
-	})
+		Index: p.index, Judge: judging, Estimate: judging.Estimate, EstimateTriage: judging.EstimateTriage, Fresh: m.newJudge(cfg, log, nil, nil), Queue: jobs, Redact: redact.New(),
+		Subjects: wire.Keep(cfg.RecordSubjects), Documents: p.documents, Publish: p.webhooks.Publish, Refuse: a.recorded.refuse(p.book),
+	}
+	if a.edge == nil {
+		evaluating.Approvals = p.approvals
+	} else { // a signature vouches for the rules of an edge, not its own audit log
+		evaluating.Bundle, evaluating.Recorder, evaluating.Refuse = a.edge.bundle, recorder{writer, a.edge.ship}, p.book.Problem
+	}
+	p.evaluator = evaluate.New(evaluating)
 	// The sandbox stores no verdicts: its judge and checks are its own, so that nothing else is answered from them.
 	p.sandbox = sandbox.New(sandbox.Config{
 		Store: sandbox.Store{Updater: s, Jobs: s.Jobs, Rules: s.Rules, Runs: s.Runs, TestCases: s.TestCases}, Recorded: p.evaluator, Views: a.live, Snapshots: snapshots, Queue: jobs, Model: m.judge, Now: now,
-		Evaluator: evaluate.New(evaluate.Config{Checks: check.NewCache(maxSandboxPrograms), Now: now, Judge: m.newJudge(cfg, log, nil)}),
+		Evaluator: evaluate.New(evaluate.Config{Checks: check.NewCache(maxSandboxPrograms), Now: now, Judge: m.newJudge(cfg, log, nil, nil)}),
 	})
 	p.revisions = catalog.NewRevisions(p.catalog, catalog.Reviewing{Tester: sandbox.Confirmed{Sandbox: p.sandbox}, Contradicts: contradicts})
 	p.releases = release.New(release.Config{
@@ -235,6 +245,7 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 		Updater: s, Bundles: s.Bundles, Releases: s.Releases, Rules: s.Rules, Projects: s.Projects, Waivers: s.Waivers, Agents: s.Agents, Keys: s.Keys, Now: now,
 		Signing: func() (checkpoint.Signer, string) { return p.book.Signer, p.book.Origin },
 	})
+	p.fleet = fleet.New(fleet.Config{Updater: s, Edges: s.Edges, Rules: s.Rules, Now: now, Newest: p.bundles.Newest})
 	p.queue = queue.New(queue.Config{
 		Store: queue.Store{Updater: s, Queue: s.Queue}, Deciders: p.deciders(), Describe: p.describe, Now: now, Logger: log,
 		Snapshots: func(ctx context.Context, projectID string, limit int) ([]queue.Snapshot, error) {
@@ -277,8 +288,11 @@ func (p *parts) handlers(cfg config.Config) map[string]job.Handler {
 	return all
 }
 
-// periodic returns the rounds of background jobs.
-func (p *parts) periodic() []job.Periodic {
+// periodic returns the rounds of background jobs. An edge only looks after its records.
+func (p *parts) periodic(atEdge bool) []job.Periodic {
+	if atEdge {
+		return []job.Periodic{p.tiler.Periodic()}
+	}
 	return append(p.monitor.Periodic(), p.index.Periodic(), p.tiler.Periodic(), approval.Periodic(),
 		job.Periodic{Kind: webhook.SweepKind, Every: webhook.SweepEvery, Priority: job.Last},
 		job.Periodic{Kind: discover.PruneKind, Every: discover.PruneEvery, Priority: job.Last},

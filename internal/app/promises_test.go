@@ -51,7 +51,7 @@ func nodeWith(t *testing.T, model llm.Model, settings map[string]string) *app.Ap
 	}
 	a := node(t, app.Options{Model: model}, settings)
 	for _, r := range []string{
-		`{"slug":"J-1","statement":"Comments are respectful.","status":"EFFECTIVE","severity":"HIGH"}`,
+		`{"slug":"J-1","statement":"Comments are respectful.","status":"EFFECTIVE","severity":"MEDIUM"}`,
 		`{"slug":"C-1","statement":"Do not call eval.","modality":"MUST_NOT","status":"EFFECTIVE","check":{"pattern":{"regex":"\\beval\\("}}}`,
 	} {
 		if code := ask(t, a, http.MethodPost, "/api/v1/rules", r, nil); code != http.StatusCreated {
@@ -264,7 +264,7 @@ func TestPromise4SameInputSameVerdict(t *testing.T) {
 	if code := ask(t, a, http.MethodDelete, "/api/v1/rules/J-1", "", nil); code != http.StatusNoContent {
 		t.Fatalf("status %d", code)
 	}
-	if code := ask(t, a, http.MethodPost, "/api/v1/rules", `{"slug":"J-2","statement":"Comments are respectful.","status":"EFFECTIVE","severity":"HIGH"}`, nil); code != http.StatusCreated {
+	if code := ask(t, a, http.MethodPost, "/api/v1/rules", `{"slug":"J-2","statement":"Comments are respectful.","status":"EFFECTIVE","severity":"MEDIUM"}`, nil); code != http.StatusCreated {
 		t.Fatalf("status %d", code)
 	}
 	e := answers(t, a, request)

@@ -127,7 +127,7 @@ func mayListen(ctx context.Context, callers sso.Callers, address string) error {
 // load brings the default project into memory and then makes the node ready. It retries while the database is away.
 func (a *App) load(ctx context.Context) {
 	for {
-		_, err := a.live.View(ctx, rule.DefaultProject)
+		_, err := a.live.View(ctx, a.edge.project())
 		if err == nil {
 			close(a.ready)
 			return

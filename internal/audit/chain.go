@@ -100,6 +100,12 @@ func entry(r Record) store.AuditEntry {
 	}
 }
 
+// BodyHash returns the hash of a compressed body, as an entry has it.
+func BodyHash(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
+}
+
 // Compress compresses bytes as the chain compresses bodies.
 func Compress(b []byte) []byte { return encoder.EncodeAll(b, nil) }
 

@@ -152,6 +152,29 @@ func unpack(h *Head, body, base []byte) ([]byte, error) {
 	return text, nil
 }
 
+// Stored returns a file with the head of an opened bundle over its whole text, also where it came as a delta.
+func (o *Opened) Stored() (*File, error) {
+	body, err := compress(o.Text)
+	return &File{Note: o.Note, Body: body}, err
+}
+
+// OpenStored reads what [Opened.Stored] made: the signed head vouches for the text, whatever it was sent as.
+func OpenStored(data []byte, trusted []string) (*Opened, error) {
+	f, err := Parse(data)
+	if err != nil {
+		return nil, err
+	}
+	h, err := OpenHead(f.Note, trusted)
+	if err != nil {
+		return nil, err
+	}
+	text, err := decompress(f.Body, h.RawSize)
+	if err != nil || int64(len(text)) != h.RawSize || hashOf(text) != h.RawHash {
+		return nil, rule.Errorf(rule.CodeInvalid, "the stored bundle is damaged")
+	}
+	return &Opened{File: *f, Head: h, Text: text}, nil
+}
+
 // Unpack unpacks a body that the caller has made, to a text of size bytes.
 func Unpack(body []byte, size int64) ([]byte, error) { return decompress(body, size) }
 

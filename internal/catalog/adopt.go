@@ -57,7 +57,7 @@ func (a Adoption) Uncite(ctx context.Context, projectID, ref string, refs []rule
 
 func (a Adoption) recite(ctx context.Context, projectID, ref, note string, also func(tx store.Tx, r rule.Rule) error, edit func(*rule.Rule) error) (rule.Rule, error) {
 	return a.c.revise(ctx, projectID, ref, 0, "revised", func(ch *change.Change, r *rule.Rule) error {
-		_, err := edited(ctx, ch, r, note, edit)
+		_, err := edited(ctx, ch, r, rule.Permission{Reason: note}, edit)
 		if errors.Is(err, change.ErrUndo) { // nothing to revise, and yet something to store
 			err = errWaits
 		}

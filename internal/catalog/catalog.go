@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"tenet/internal/audit"
@@ -172,11 +173,12 @@ func mayBeBorn(project rule.Project, s rule.Status) error {
 
 // Revise changes what a rule says, by edit, and makes a new version. ifVersion, if not 0, must be the current version.
 // An edit that changes nothing makes no version. Where two people must agree to a rule in force, a change of what verdicts depend on waits
-// for the second: the result is the rule as it is in force, with the revision as Pending.
-func (c *Catalog) Revise(ctx context.Context, projectID, ref string, ifVersion int, note string, edit func(*rule.Rule) error) (rule.Rule, error) {
+// for the second: the result is the rule as it is in force, with the revision as Pending. The reason of why becomes the change note; its permission is
+// needed to let a rule in force that the weakening guard protects demand less.
+func (c *Catalog) Revise(ctx context.Context, projectID, ref string, ifVersion int, why rule.Permission, edit func(*rule.Rule) error) (rule.Rule, error) {
 	var pending *store.Revision
 	result, err := c.revise(ctx, projectID, ref, ifVersion, "revised", func(ch *change.Change, r *rule.Rule) (err error) {
-		pending, err = edited(ctx, ch, r, note, edit)
+		pending, err = edited(ctx, ch, r, why, edit)
 		return err
 	})
 	if err != nil || pending == nil {
@@ -191,7 +193,7 @@ func (c *Catalog) Revise(ctx context.Context, projectID, ref string, ifVersion i
 }
 
 // edited edits a rule within a change of it. The error is errWaits, with the revision, where the edit waits for a second person.
-func edited(ctx context.Context, ch *change.Change, r *rule.Rule, note string, edit func(*rule.Rule) error) (*store.Revision, error) {
+func edited(ctx context.Context, ch *change.Change, r *rule.Rule, why rule.Permission, edit func(*rule.Rule) error) (*store.Revision, error) {
 	before := r.Clone()
 	if err := edit(r); err != nil {
 		return nil, err
@@ -208,16 +210,39 @@ func edited(ctx context.Context, ch *change.Change, r *rule.Rule, note string, e
 			return nil, err
 		}
 		if waits(ch.Project, r.Status) {
-			made, _, err := propose(ctx, ch, &proposal{current: before, next: *r, note: note})
+			made, _, err := propose(ctx, ch, &proposal{current: before, next: *r, note: why.Reason})
 			if err != nil {
 				return nil, err
 			}
 			return &store.Revision{Revision: made, Rule: *r}, errWaits
 		}
+		if err := mayWeaken(&before, r, why); err != nil {
+			return nil, err
+		}
 		r.AuthoredBy = ch.By
 	}
-	r.ChangeNote = note
+	r.ChangeNote = why.Reason
 	return nil, nil
+}
+
+// mayWeaken refuses to let a rule in force that the weakening guard protects demand less, or hold in fewer places, unless that is meant.
+func mayWeaken(before, after *rule.Rule, why rule.Permission) error {
+	if (before.Status != rule.Approved && before.Status != rule.Effective) || !before.Guarded() {
+		return nil
+	}
+	ways := after.Loosens(before)
+	switch {
+	case len(ways) == 0:
+		return nil
+	case !why.AllowWeakening:
+		return rule.Errorf(rule.CodeConflict, "the rule is %s and in force, and would demand less (%s); if that is meant, say allow_weakening and give a change_note",
+			before.Severity, strings.Join(ways, ", "))
+	case strings.TrimSpace(why.Reason) == "":
+		var p rule.Problems
+		p.Add("change_note", "is missing; say why the rule is to demand less (%s)", strings.Join(ways, ", "))
+		return p.Err("the revision is invalid")
+	}
+	return nil
 }
 
 func mayBeRevised(s rule.Status) error {

@@ -82,7 +82,7 @@ func TestEveryChangeMakesAVersion(t *testing.T) {
 		if r.Version != 1 || r.Status != rule.Draft || r.Severity != rule.High || r.CreatedBy != "ann" {
 			t.Errorf("created %+v", r)
 		}
-		r, err = c.Revise(as(ctx, "bob"), "default", "A-1", 1, "clearer", func(r *rule.Rule) error { r.Statement = "Always say please."; return nil })
+		r, err = c.Revise(as(ctx, "bob"), "default", "A-1", 1, rule.Permission{Reason: "clearer"}, func(r *rule.Rule) error { r.Statement = "Always say please."; return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +92,7 @@ func TestEveryChangeMakesAVersion(t *testing.T) {
 		if r, err = c.Transition(ctx, "default", "A-1", 0, "review", "ready"); err != nil || r.Version != 3 || r.Status != rule.Review {
 			t.Errorf("moved: %+v, %v", r, err)
 		}
-		same, err := c.Revise(ctx, "default", "A-1", 0, "nothing", func(*rule.Rule) error { return nil })
+		same, err := c.Revise(ctx, "default", "A-1", 0, rule.Permission{Reason: "nothing"}, func(*rule.Rule) error { return nil })
 		if err != nil || same.Version != 3 {
 			t.Errorf("an edit that changes nothing: version %d, %v; want 3", same.Version, err)
 		}
@@ -122,7 +122,7 @@ func TestStaleChangesAreRefused(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 16 {
 			wg.Go(func() {
-				_, err := c.Revise(ctx, "default", r.ID, 1, "", func(r *rule.Rule) error {
+				_, err := c.Revise(ctx, "default", r.ID, 1, rule.Permission{}, func(r *rule.Rule) error {
 					r.Statement = fmt.Sprintf("Statement %d.", i)
 					return nil
 				})
@@ -165,7 +165,7 @@ func TestLifeCycleIsKept(t *testing.T) {
 		}
 		_, err = c.Create(ctx, "default", wire.RuleInput{Slug: new("A-1"), Statement: "A third."})
 		code(t, err, rule.CodeConflict, "a taken slug")
-		_, err = c.Revise(ctx, "default", r.ID, 0, "", func(r *rule.Rule) error { r.Statement = "x"; return nil })
+		_, err = c.Revise(ctx, "default", r.ID, 0, rule.Permission{}, func(r *rule.Rule) error { r.Statement = "x"; return nil })
 		code(t, err, rule.CodeConflict, "revising a retired rule")
 		_, err = c.Create(ctx, "nowhere", wire.RuleInput{Statement: "One."})
 		code(t, err, rule.CodeNotFound, "an unknown project")

@@ -122,7 +122,7 @@ func TestEveryFieldCanBeRevised(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 2 {
-				next, err := c.Revise(ctx, "default", made.ID, 0, "", func(r *rule.Rule) error { r.Assign(&body); return nil })
+				next, err := c.Revise(ctx, "default", made.ID, 0, rule.Permission{}, func(r *rule.Rule) error { r.Assign(&body); return nil })
 				if err != nil {
 					t.Fatalf("%s: %v", name, err)
 				}

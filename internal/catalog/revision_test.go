@@ -3,6 +3,7 @@ package catalog_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -79,7 +80,7 @@ func TestARevisionOfARuleInForceWaitsForASecondPerson(t *testing.T) {
 	each(t, func(t *testing.T, c *catalog.Catalog, s store.Store) {
 		ann, bob := as(t.Context(), "ann"), as(t.Context(), "bob")
 		inForce := bank(t, c, s)
-		got, err := c.Revise(bob, "bank", "B-1", inForce.Version, "sooner", says("Pay early."))
+		got, err := c.Revise(bob, "bank", "B-1", inForce.Version, rule.Permission{Reason: "sooner"}, says("Pay early."))
 		if err != nil || got.Statement != "Pay on time." || got.Version != inForce.Version {
 			t.Fatalf("the rule in force is %+v, %v", got, err)
 		}
@@ -128,7 +129,7 @@ func TestRevisionsAreRejectedWithdrawnReplacedAndDropped(t *testing.T) {
 		bank(t, c, s)
 		propose := func(who context.Context, words string) int {
 			t.Helper()
-			r, err := c.Revise(who, "bank", "B-1", 0, "", says(words))
+			r, err := c.Revise(who, "bank", "B-1", 0, rule.Permission{}, says(words))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -184,7 +185,7 @@ func TestAStaleRevisionIsRefused(t *testing.T) {
 		ann, bob := as(t.Context(), "ann"), as(t.Context(), "bob")
 		bank(t, c, s)
 		for who, words := range map[context.Context]string{ann: "Ann.", bob: "Bob."} {
-			if _, err := c.Revise(who, "bank", "B-1", 0, "", says(words)); err != nil {
+			if _, err := c.Revise(who, "bank", "B-1", 0, rule.Permission{}, says(words)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -203,7 +204,7 @@ func TestAStaleRevisionIsRefused(t *testing.T) {
 			t.Errorf("no word of what to do: %v", err)
 		}
 		// The author proposes it again, on the version in force.
-		again, err := c.Revise(author[list[1].Author], "bank", "B-1", 0, "", says(list[1].Rule.Statement))
+		again, err := c.Revise(author[list[1].Author], "bank", "B-1", 0, rule.Permission{}, says(list[1].Rule.Statement))
 		if err != nil || again.Pending.Number != 3 {
 			t.Fatalf("%+v, %v", again.Pending, err)
 		}
@@ -218,13 +219,49 @@ func TestARevisionThatDemandsLessSaysWhy(t *testing.T) {
 		bob := as(t.Context(), "bob")
 		bank(t, c, s)
 		milder := func(r *rule.Rule) error { r.Severity, r.Scope = rule.Low, []string{"eu"}; return nil }
-		_, err := c.Revise(bob, "bank", "B-1", 0, "", milder)
+		_, err := c.Revise(bob, "bank", "B-1", 0, rule.Permission{}, milder)
 		if got := fields(err); got != "change_note" {
 			t.Errorf("without a reason: %q, %v", got, err)
 		}
-		r, err := c.Revise(bob, "bank", "B-1", 0, "the law has changed", milder)
+		r, err := c.Revise(bob, "bank", "B-1", 0, rule.Permission{Reason: "the law has changed"}, milder)
 		if err != nil || len(r.Pending.Weakens) != 2 || r.Pending.Severity != rule.High {
 			t.Errorf("%+v, %v", r.Pending, err)
+		}
+	})
+}
+
+// A rule in force that the weakening guard protects demands less only if its reviewer means it; every other change needs no permission.
+func TestARuleInForceDemandsLessOnlyIfThatIsMeant(t *testing.T) {
+	each(t, func(t *testing.T, c *catalog.Catalog, _ store.Store) {
+		ann := as(t.Context(), "ann")
+		for i, tt := range []struct {
+			name       string
+			severity   rule.Severity
+			status     rule.Status
+			permission rule.Permission
+			edit       func(r *rule.Rule)
+			code       rule.Code
+		}{
+			{"lower severity", rule.Critical, rule.Effective, rule.Permission{}, func(r *rule.Rule) { r.Severity = rule.High }, rule.CodeConflict},
+			{"with a reason alone", rule.High, rule.Effective, rule.Permission{Reason: "because"}, func(r *rule.Rule) { r.Modality = rule.Should }, rule.CodeConflict},
+			{"with permission alone", rule.High, rule.Approved, rule.Permission{AllowWeakening: true}, func(r *rule.Rule) { r.Enforcement = rule.Shadow }, rule.CodeInvalid},
+			{"with both", rule.High, rule.Effective, rule.Permission{AllowWeakening: true, Reason: "because"}, func(r *rule.Rule) { r.Scope = []string{"eu"} }, ""},
+			{"a draft", rule.High, rule.Draft, rule.Permission{}, func(r *rule.Rule) { r.Severity = rule.Low }, ""},
+			{"one that is not guarded", rule.Medium, rule.Effective, rule.Permission{}, func(r *rule.Rule) { r.Severity = rule.Low }, ""},
+			{"demanding more", rule.High, rule.Effective, rule.Permission{}, func(r *rule.Rule) { r.Severity = rule.Critical }, ""},
+			{"other words", rule.Critical, rule.Effective, rule.Permission{}, func(r *rule.Rule) { r.Statement = "Pay in time." }, ""},
+		} {
+			made, err := c.Create(ann, "default", wire.RuleInput{Statement: fmt.Sprintf("Pay %d times.", i), Severity: tt.severity, Status: tt.status})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := c.Revise(ann, "default", made.ID, 0, tt.permission, func(r *rule.Rule) error { tt.edit(r); return nil })
+			switch {
+			case rule.CodeOf(err) != tt.code:
+				t.Errorf("%s: %v, want %q", tt.name, err, tt.code)
+			case err == nil && (got.Version != 2 || got.ChangeNote != tt.permission.Reason):
+				t.Errorf("%s: version %d with the note %q", tt.name, got.Version, got.ChangeNote)
+			}
 		}
 	})
 }
@@ -234,7 +271,7 @@ func TestALabelChangesAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, c *catalog.Catalog, s store.Store) {
 		before := bank(t, c, s)
 		owned := func(r *rule.Rule) error { r.Owner = "treasury"; return nil }
-		if r, err := c.Revise(as(t.Context(), "bob"), "bank", "B-1", 0, "", owned); err != nil || r.Pending != nil || r.Owner != "treasury" || r.Version != before.Version+1 {
+		if r, err := c.Revise(as(t.Context(), "bob"), "bank", "B-1", 0, rule.Permission{}, owned); err != nil || r.Pending != nil || r.Owner != "treasury" || r.Version != before.Version+1 {
 			t.Errorf("%+v, %v", r, err)
 		}
 	})
@@ -284,7 +321,7 @@ func TestAnImportProposes(t *testing.T) {
 			t.Errorf("the file is applied, but: %+v, %v", last, err)
 		}
 		// What a file no longer names is retired, and what waits for it is dropped.
-		if _, err := c.Revise(bob, "bank", "B-1", 0, "", says("Pay now.")); err != nil {
+		if _, err := c.Revise(bob, "bank", "B-1", 0, rule.Permission{}, says("Pay now.")); err != nil {
 			t.Fatal(err)
 		}
 		file.Rules = file.Rules[1:]
@@ -319,7 +356,7 @@ func TestTestsRunBeforeAnApproval(t *testing.T) {
 		if _, err := catalog.NewProjects(s, s.Projects, nil, time.Now).Update(ann, "bank", catalog.ProjectInput{TestsRequired: new(true)}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.Revise(bob, "bank", "B-1", 0, "", says("Pay early.")); err != nil {
+		if _, err := c.Revise(bob, "bank", "B-1", 0, rule.Permission{}, says("Pay early.")); err != nil {
 			t.Fatal(err)
 		}
 		cases := &tester{total: 2, passing: 1}
@@ -344,7 +381,7 @@ func TestARevisionShowsContradictionsAndLint(t *testing.T) {
 		revisions := catalog.NewRevisions(c, catalog.Reviewing{Contradicts: func(a, b rule.Rule) (string, float64, bool) {
 			return "early is not late", 1, strings.Contains(a.Statement, "early") && strings.Contains(b.Statement, "late")
 		}})
-		r, err := c.Revise(bob, "bank", "B-1", 0, "", says("Invoices are appropriately paid early, if possible, etc."))
+		r, err := c.Revise(bob, "bank", "B-1", 0, rule.Permission{}, says("Invoices are appropriately paid early, if possible, etc."))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -366,7 +403,7 @@ func TestARevisionShowsContradictionsAndLint(t *testing.T) {
 func TestRaceToDecideOnARevision(t *testing.T) {
 	each(t, func(t *testing.T, c *catalog.Catalog, s store.Store) {
 		bank(t, c, s)
-		if _, err := c.Revise(as(t.Context(), "ann"), "bank", "B-1", 0, "", says("Pay early.")); err != nil {
+		if _, err := c.Revise(as(t.Context(), "ann"), "bank", "B-1", 0, rule.Permission{}, says("Pay early.")); err != nil {
 			t.Fatal(err)
 		}
 		revisions := catalog.NewRevisions(c, catalog.Reviewing{})

@@ -82,7 +82,7 @@ func TestNamesOfASingleRule(t *testing.T) {
 		if got := names(wrong); got != want {
 			t.Errorf("misspelt names:\n%s\nwant\n%s", got, want)
 		}
-		revised, err := c.Revise(ann, "default", "A-3", 0, "", func(r *rule.Rule) error {
+		revised, err := c.Revise(ann, "default", "A-3", 0, rule.Permission{}, func(r *rule.Rule) error {
 			r.Scope, r.Check, r.AppliesTo = first.Scope, first.Check, first.AppliesTo
 			return nil
 		})

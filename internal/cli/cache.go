@@ -13,9 +13,10 @@ import (
 
 // cacheCommands are `tenet cache ...`.
 type cacheCommands struct {
-	Stats cacheStatsCommand `cmd:"" help:"Count the stored verdicts."`
-	Prune cachePruneCommand `cmd:"" help:"Delete old stored verdicts."`
-	Clear cacheClearCommand `cmd:"" help:"Delete all stored verdicts of the project."`
+	Stats  cacheStatsCommand  `cmd:"" help:"Count the stored verdicts."`
+	Prune  cachePruneCommand  `cmd:"" help:"Delete old stored verdicts."`
+	Forget cacheForgetCommand `cmd:"" help:"Delete the stored verdicts of an evaluation."`
+	Clear  cacheClearCommand  `cmd:"" help:"Delete all stored verdicts of the project."`
 }
 
 type cacheStatsCommand struct {
@@ -71,6 +72,25 @@ func (k *cachePruneCommand) Run(ctx context.Context, s *session) error {
 		prune.MaxBytes = &size
 	}
 	return deleteVerdicts(ctx, s, func(c *client.Client) (wire.CacheDeleted, error) { return client.Call(ctx, c, op.PruneCache, prune) })
+}
+
+type cacheForgetCommand struct {
+	Evaluation string `required:"" placeholder:"ID" help:"The evaluation."`
+	Rule       string `placeholder:"RULE" help:"Only the verdict of this rule."`
+}
+
+func (cacheForgetCommand) Help() string {
+	return `After a wrong verdict: what a model said in this evaluation, or before it about the same text, is judged again when it is
+needed. Feedback that a verdict is wrong does the same for its rule.
+
+    tenet cache forget --evaluation 01a207c4-3d5c-704b-b828-3fb0aac63805
+    tenet cache forget --evaluation 01a207c4-3d5c-704b-b828-3fb0aac63805 --rule SEC-003`
+}
+
+func (k *cacheForgetCommand) Run(ctx context.Context, s *session) error {
+	return deleteVerdicts(ctx, s, func(c *client.Client) (wire.CacheDeleted, error) {
+		return client.Call(ctx, c, op.PruneCache, wire.PruneCache{EvaluationID: k.Evaluation, RuleID: k.Rule})
+	})
 }
 
 type cacheClearCommand struct{}

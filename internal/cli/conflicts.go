@@ -109,7 +109,7 @@ type conflictsMendCommand struct {
 	Exception      string `xor:"way" required:"" placeholder:"TEXT" help:"Add a case that the rule leaves out; one that names the slug of the other rule leaves out what that rule is about."`
 	Override       bool   `xor:"way" required:"" help:"Let the rule silence the other one where both apply; needs --reason."`
 	Reason         string `placeholder:"TEXT" help:"Why."`
-	AllowWeakening bool   `help:"With --override: silence a rule that is more severe or more binding."`
+	AllowWeakening bool   `help:"With --override: silence a rule that is more severe or more binding. With --statement: let an enforced CRITICAL or HIGH rule demand less."`
 	DryRun         bool   `help:"Say what it would lead to, and store nothing."`
 	output
 }

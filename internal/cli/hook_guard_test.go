@@ -100,10 +100,10 @@ func TestEveryCommandIsReadingOrAsks(t *testing.T) {
 		"conflicts reject", "cases confirm", "cases delete", "snapshots gates", "snapshots approve", "snapshots deploy", "snapshots rollback", "alerts acknowledge",
 		"alerts resolve", "webhooks create", "webhooks redeliver", "webhooks rotate", "webhooks enable", "webhooks disable", "webhooks delete", "keys create", "keys rotate", "keys set", "agents suspend", "agents resume", "rules approve-revision", "rules reject-revision", "rules withdraw-revision", "audit accept-corpus",
 		"alerts resolve", "webhooks create", "webhooks redeliver", "webhooks rotate", "webhooks enable", "webhooks disable", "webhooks delete", "keys create", "rules approve-revision", "rules reject-revision", "rules withdraw-revision", "audit accept-corpus",
-		"bundle push",
+		"fleet pin", "fleet unpin", "fleet pause", "fleet resume", "fleet reread", "bundle push", "edge",
 		"gateway pins accept", "gateway pins forget",
 		"alerts resolve", "webhooks create", "webhooks redeliver", "webhooks rotate", "webhooks enable", "webhooks disable", "webhooks delete", "keys create", "rules approve-revision", "rules reject-revision", "rules withdraw-revision", "audit accept-corpus", "audit rotate-key", "witness",
-		"keys revoke", "login", "logout", "rules new", "rules edit", "rules submit", "rules approve", "rules publish", "rules retire", "projects create", "projects edit", "waive", "cache prune", "cache clear", "jobs retry", "jobs cancel",
+		"keys revoke", "login", "logout", "rules new", "rules edit", "rules submit", "rules approve", "rules publish", "rules retire", "projects create", "projects edit", "waive", "cache prune", "cache clear", "cache forget", "jobs retry", "jobs cancel",
 	} {
 		asks[name] = true
 	}

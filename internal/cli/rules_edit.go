@@ -23,10 +23,11 @@ type rulesEditCommand struct {
 	bulk
 	output
 
-	Set       []string `sep:"none" placeholder:"FIELD=VALUE" help:"Set a field without an editor, such as severity=HIGH; nothing after = clears it; may be repeated."`
-	AddTag    []string `placeholder:"TAG" help:"Add a tag; may be repeated."`
-	RemoveTag []string `placeholder:"TAG" help:"Take a tag away; may be repeated."`
-	Note      string   `placeholder:"TEXT" help:"Why; kept with the version of each rule."`
+	Set            []string `sep:"none" placeholder:"FIELD=VALUE" help:"Set a field without an editor, such as severity=HIGH; nothing after = clears it; may be repeated."`
+	AddTag         []string `placeholder:"TAG" help:"Add a tag; may be repeated."`
+	RemoveTag      []string `placeholder:"TAG" help:"Take a tag away; may be repeated."`
+	Note           string   `placeholder:"TEXT" help:"Why; kept with the version of each rule."`
+	AllowWeakening bool     `help:"Let an enforced CRITICAL or HIGH rule in force demand less, or hold in fewer places; needs --note."`
 }
 
 // Help returns examples.
@@ -39,7 +40,8 @@ In a project with two_person_approval, a change of a rule in force waits for ano
     tenet rules edit SEC-003
     tenet rules edit --tag payments --scope finance
     tenet rules edit --owner treasury --set owner=finance-ops --note "the team has a new name"
-    tenet rules edit SEC-003 --set severity=HIGH --add-tag pci`
+    tenet rules edit SEC-003 --set severity=HIGH --add-tag pci
+    tenet rules edit SEC-003 --set severity=MEDIUM --allow-weakening --note "the service is retired"`
 }
 
 // setFields are the fields that --set takes, and whether each is a list with commas between.
@@ -111,14 +113,17 @@ func setValues(set []string) (map[string]any, error) {
 // store changes rules, each by the fields that change returns for it.
 func (k *rulesEditCommand) store(ctx context.Context, s *session, c *client.Client, rules []rule.Rule, change func(*rule.Rule) map[string]any) error {
 	return each(s, k.output, rules, func(r *rule.Rule) (changedRule, error) {
-		return reviseRule(ctx, c, r, change(r), k.Note)
+		return k.revise(ctx, c, r, change(r))
 	}, func(made changedRule) string { return storedRow(s, made) })
 }
 
-// reviseRule changes fields of a rule that nobody else has changed since it was read.
-func reviseRule(ctx context.Context, c *client.Client, r *rule.Rule, fields map[string]any, note string) (changedRule, error) {
-	if note != "" {
-		fields["change_note"] = note
+// revise changes fields of a rule that nobody else has changed since it was read.
+func (k *rulesEditCommand) revise(ctx context.Context, c *client.Client, r *rule.Rule, fields map[string]any) (changedRule, error) {
+	if k.Note != "" {
+		fields["change_note"] = k.Note
+	}
+	if k.AllowWeakening {
+		fields["allow_weakening"] = true
 	}
 	next, err := client.Call(ctx, c, op.ReviseRule.At(r.ID).IfMatch(r.Version), fields)
 	if err != nil {
@@ -197,7 +202,7 @@ func (k *rulesEditCommand) inEditor(ctx context.Context, s *session, c *client.C
 			agreed = true
 		}
 		for i := range touched {
-			made, err := reviseRule(ctx, c, &touched[i], changes[touched[i].ID], k.Note)
+			made, err := k.revise(ctx, c, &touched[i], changes[touched[i].ID])
 			if err != nil {
 				return fmt.Errorf("%s: %w", touched[i].Label(), err)
 			}

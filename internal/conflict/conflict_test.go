@@ -128,7 +128,7 @@ func (p *place) create(slug string, modality rule.Modality, statement string) ru
 
 func (p *place) revise(slug, statement string) rule.Rule {
 	p.t.Helper()
-	r, err := p.catalog.Revise(p.ctx, "p", slug, 0, "", func(r *rule.Rule) error { r.Statement = statement; return nil })
+	r, err := p.catalog.Revise(p.ctx, "p", slug, 0, rule.Permission{}, func(r *rule.Rule) error { r.Statement = statement; return nil })
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -281,7 +281,7 @@ func TestRejectedPairsStayQuiet(t *testing.T) {
 	if len(p.ended) != 1 {
 		t.Errorf("alerts resolved: %v", p.ended)
 	}
-	if _, err := p.catalog.Revise(p.ctx, "p", "A-1", 0, "", func(r *rule.Rule) error { r.Owner = "bob"; return nil }); err != nil {
+	if _, err := p.catalog.Revise(p.ctx, "p", "A-1", 0, rule.Permission{}, func(r *rule.Rule) error { r.Owner = "bob"; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := p.b.Scan(p.ctx, "p", false); err != nil {

@@ -38,7 +38,7 @@ func TestModelFindsWhatTheTestsDoNot(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	// Neither rule says anything else: nobody is asked again.
-	if _, err := p.catalog.Revise(p.ctx, "p", "A-1", 0, "", func(r *rule.Rule) error { r.Owner = "bob"; return nil }); err != nil {
+	if _, err := p.catalog.Revise(p.ctx, "p", "A-1", 0, rule.Permission{}, func(r *rule.Rule) error { r.Owner = "bob"; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	p.work()
@@ -70,7 +70,7 @@ func TestRulesThatCannotMeetAnyMoreDoNotConflict(t *testing.T) {
 	p.work()
 	p.only(store.ConflictSuggested)
 	for slug, scope := range map[string]string{"A-1": "shop", "A-2": "plant"} {
-		if _, err := p.catalog.Revise(p.ctx, "p", slug, 0, "", func(r *rule.Rule) error { r.Scope = []string{scope}; return nil }); err != nil {
+		if _, err := p.catalog.Revise(p.ctx, "p", slug, 0, rule.Permission{}, func(r *rule.Rule) error { r.Scope = []string{scope}; return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -232,7 +232,7 @@ func TestTheModelIsAskedOnce(t *testing.T) {
 	}
 	p.create("A-3", rule.Must, settled)
 	p.work()
-	if _, err := p.catalog.Revise(p.ctx, "p", "A-3", 0, "", func(r *rule.Rule) error { r.Owner = "bob"; return nil }); err != nil {
+	if _, err := p.catalog.Revise(p.ctx, "p", "A-3", 0, rule.Permission{}, func(r *rule.Rule) error { r.Owner = "bob"; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	p.work()

@@ -122,6 +122,24 @@ func TestAuditWithoutScripts(t *testing.T) {
 	}
 }
 
+// TestAuditOfAnotherProject answers a reader of one project as if the others were not there.
+func TestAuditOfAnotherProject(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, nil)
+	if _, err := client.Call(t.Context(), n.api, op.CreateProject, wire.CreateProject{ID: "other"}); err != nil {
+		t.Fatal(err)
+	}
+	if a := n.visitor().get("/p/other/audit/1"); a.status != http.StatusOK {
+		t.Fatalf("the entry is not there: status %d", a.status)
+	}
+	reader := n.signedIn(n.key("reader", "reviewer", "default"))
+	for path, status := range map[string]int{"/p/other/audit": http.StatusNotFound, "/p/other/audit/1": http.StatusNotFound, "/p/default/audit/1": http.StatusOK} {
+		if a := reader.get(path); a.status != status {
+			t.Errorf("%s: status %d, want %d", path, a.status, status)
+		}
+	}
+}
+
 // TestAlertsWithoutScripts acknowledges and resolves an alert.
 func TestAlertsWithoutScripts(t *testing.T) {
 	n := newNode(t, nil)

@@ -263,6 +263,11 @@ func bound(p *page, r *rule.Rule) bool {
 	return p.project.TwoPerson && (r.Status == rule.Approved || r.Status == rule.Effective)
 }
 
+// weakened reports whether one person may let a rule demand less only by saying that it is meant.
+func weakened(p *page, r *rule.Rule) bool {
+	return r.Guarded() && !p.project.TwoPerson && (r.Status == rule.Approved || r.Status == rule.Effective)
+}
+
 // exceptionFor is the exception to a rule that leaves out what another rule is about.
 func exceptionFor(other *rule.Rule) string {
 	if other.Slug == "" {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"image"
 	"image/color"
 	"image/draw"
@@ -173,6 +174,11 @@ func sampleFederation(t *testing.T, address string) string {
 	send(http.MethodPost, "/api/v1/rules/import?project_id=acme", "application/yaml", file, nil)
 	var found wire.Page[wire.NodeSummary]
 	send(http.MethodGet, "/api/v1/federations/nodes?project_id=acme&q=acme/payments", "application/json", nil, &found)
+	for i, repository := range []string{"acme/ledger", "acme/checkout", "acme/site", "acme/ledger", "acme/checkout", "acme/ledger", "acme/shop", "acme/site"} {
+		send(http.MethodPost, "/api/v1/evaluate?project_id=acme", "application/json",
+			strings.NewReader(fmt.Sprintf(`{"repository": %q, "facts": {"amount": %d, "approvals": 1}}`, repository, 400+1700*i)), nil)
+	}
+	send(http.MethodPost, "/api/v1/insights/measure?project_id=acme", "application/json", nil, nil)
 	return found.Items[0].ID
 }
 
@@ -237,6 +243,7 @@ func TestTheSamplesCanBeRead(t *testing.T) {
 		height     float64
 	}{
 		{"evaluations", "/", false, 420},
+		{"overview", "/p/acme/overview", false, 1000},
 		{"queue", "/queue", false, 460},
 		{"evaluation-change", "/p/default/evaluations/" + change, false, 1000},
 		{"evaluation-payment", "/p/default/evaluations/" + payment, true, 900},

@@ -186,6 +186,9 @@ func (v *ruleEdit) save(p *page, change []rule.FieldChange) error {
 		return v.answer(p, http.StatusConflict)
 	}
 	body := map[string]any{"change_note": note}
+	if v.form.get("allow_weakening") != "" {
+		body["allow_weakening"] = true
+	}
 	for _, c := range change {
 		body[c.Field] = c.After
 	}

@@ -40,6 +40,7 @@ func (r *run) askJudge(ctx context.Context) error {
 	for _, q := range questions {
 		spent(r, q.result.Cost, q.result.Models, q.result.Redacted)
 		r.calls, r.reused = append(r.calls, q.result.Calls...), append(r.reused, q.result.Reused...)
+		r.stored = append(r.stored, q.result.Stored...)
 	}
 	return nil
 }

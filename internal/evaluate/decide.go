@@ -21,6 +21,7 @@ func (r *run) outline(ctx context.Context) error {
 	if i := audit.IdentityFrom(ctx); !i.IsZero() {
 		r.answer.Identity = &i
 	}
+	noteBundle(r)
 	if r.within != nil {
 		r.answer.NodeID = r.within.NodeID
 	}
@@ -65,6 +66,7 @@ func (r *run) conclude(ctx context.Context) error {
 	c.RulesNotAsked, c.RulesTriagedOut = len(r.sel.notAsked), r.sel.triagedOut
 	c.RulesCut, c.RulesSelected = c.RulesNotAsked, c.RulesInScope-c.RulesNotAsked
 	takePolicy(r)
+	takeStale(r)
 	if notice := notAskedNotice(&r.sel, r.triage.Reason); notice != "" {
 		r.answer.Notices = append(r.answer.Notices, notice)
 	}

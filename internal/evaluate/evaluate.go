@@ -81,6 +81,8 @@ type Config struct {
 	Refuse func(projectID string) error
 	// Approvals keeps the confirmations of people. Nil asks for none and uses none.
 	Approvals Approvals
+	// Bundle returns by which bundle an edge evaluates now. Nil on servers.
+	Bundle func() Bundle
 	// Publish publishes violations that have happened, in the transaction of their record; nil publishes none.
 	Publish func(ctx context.Context, tx store.Tx, e rule.Event) error
 }
@@ -89,6 +91,17 @@ type Config struct {
 type Released interface {
 	// Deployed returns the view of the snapshot that is active in an environment, and its id; conflict if nothing is deployed there.
 	Deployed(ctx context.Context, projectID, environment string) (*corpus.View, string, error)
+}
+
+// Bundle is by what an edge evaluates.
+type Bundle struct {
+	Name        string // hash of its text
+	Environment string // of requests that name none
+	Age         time.Duration
+	// Stale says why the edge must not simply go on, such as that the bundle is older than it may be; empty if it may.
+	Stale string
+	// Fail says what the edge does then, by the severity of the most severe rule that applies.
+	Fail rule.StaleModes
 }
 
 // Agents knows the agents that act.

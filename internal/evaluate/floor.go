@@ -34,7 +34,7 @@ func (r *run) findPolicy(ctx context.Context) error {
 	if r.req.SeverityMin == "" {
 		r.req.SeverityMin = defaultSeverity(floor)
 	}
-	r.req.Environment = cmp.Or(r.req.Environment, floor.Environment)
+	r.req.Environment = cmp.Or(r.req.Environment, floor.Environment, bundleOf(r.e).Environment)
 	return nil
 }
 
@@ -132,7 +132,7 @@ func (n *narrowing) find() {
 	if asked := n.subject.Scope; asked != "" {
 		n.add(byScope, asked, "every scope", scopeDemand(floor.Scopes, n.subject.Repository, asked))
 	}
-	if req.Environment != floor.Environment {
+	if req.Environment != floor.Environment && (floor.Environment != "" || req.Environment != bundleOf(n.e).Environment) {
 		n.add(byEnvironment, req.Environment, cmp.Or(floor.Environment, "the live rules"), floor.Environment)
 	}
 	if (len(n.sel.notAsked) > 0 || n.sel.triagedOut > 0) && req.MaxRules < DefaultMaxRules {

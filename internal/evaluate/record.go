@@ -74,7 +74,7 @@ func (r *run) recorded() wire.EvaluationRecord {
 	}
 	rec.Triage = r.triage.record
 	if len(r.calls)+len(r.reused) > 0 {
-		rec.Prompt, rec.Calls, rec.Reused = judge.PromptVersion, r.calls, r.reused
+		rec.Prompt, rec.Calls, rec.Reused, rec.Stored = judge.PromptVersion, r.calls, r.reused, r.stored
 	}
 	return rec
 }

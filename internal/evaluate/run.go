@@ -65,6 +65,7 @@ type run struct {
 	// calls are those the judge has made to models, reused the stored verdicts that it took instead, for the record.
 	calls  []wire.ModelCall
 	reused []wire.ReusedVerdict
+	stored []wire.StoredUnder
 }
 
 // stage is one step of an evaluation. It ends the evaluation by an error.

@@ -28,6 +28,7 @@ var allowMakers = map[string]string{
 	"internal/evaluate/record/quality.go": "the confidence of an ALLOW, from results that are stored",
 	"internal/evaluate/record/list.go":    "verdicts that are stored",
 	"internal/health/tally.go":            "verdicts that are stored",
+	"internal/judge/probe/probe.go":       "the right answers of control rules",
 	"internal/judge/stored.go":            "what a model said, for the ledger",
 }
 

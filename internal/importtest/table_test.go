@@ -36,7 +36,8 @@ var table = map[string]row{
 	"evidence/pack":   {layer: block, imports: []string{"audit", "audit/tree", "checkpoint", "rule", "store"}, tests: []string{"evidence"}},
 	"witness":         {layer: capability, imports: []string{"checkpoint"}},
 
-	"bundle":       {layer: block, imports: []string{"checkpoint", "rule", "store"}}, // what was deployed, as a signed file
+	"bundle":       {layer: block, imports: []string{"checkpoint", "rule", "store"}},                           // what was deployed, as a signed file
+	"edge":         {layer: block, imports: []string{"bundle", "bundle/place", "checkpoint", "rule", "store"}}, // evaluation from bundles
 	"bundle/place": {layer: block, imports: []string{"bundle", "checkpoint", "rule"}},
 
 	"audit":      {layer: block, imports: []string{"audit/tree", "rule", "store"}},
@@ -70,7 +71,8 @@ var table = map[string]row{
 	"hook/guard":          {layer: block, imports: []string{"hook/settings", "shell"}}, // what would take the hooks out
 	"hook/settings":       {layer: block, imports: []string{"rule"}},
 	"job":                 {layer: block, imports: []string{"audit", "rule", "store"}},
-	"judge":               {layer: block, imports: []string{"diff", "llm", "norm", "redact", "rule", "store", "subject"}, tests: []string{"catalog"}},
+	"judge":               {layer: block, imports: []string{"diff", "judge/probe", "llm", "norm", "redact", "rule", "store", "subject"}, tests: []string{"catalog"}},
+	"judge/probe":         {layer: block, imports: []string{"rule"}}, // control rules, whose answers are known
 	"lex":                 {layer: block},
 	"telemetry":           {layer: block, imports: []string{"rule"}},                          // traces by OpenTelemetry
 	"tlsfile":             {layer: block, imports: []string{"rule"}},                          // certificates of the server, from files
@@ -112,6 +114,7 @@ var table = map[string]row{
 		layer:   capability,
 		imports: []string{"audit", "auth", "check", "corpus", "diff", "evaluate/find", "evaluate/record", "federation", "job", "judge", "rule", "store", "subject", "telemetry"},
 	},
+	"fleet":     {layer: capability, imports: []string{"audit", "auth", "checkpoint", "rule", "store"}}, // the edges of a project
 	"health":    {layer: capability, imports: []string{"audit", "auth", "corpus", "job", "lint", "rule", "store"}},
 	"hierarchy": {layer: capability, imports: []string{"audit", "auth", "change", "corpus", "federation", "rule", "store", "subject", "text", "wire"}, tests: []string{"catalog"}},
 	"ingest":    {layer: capability, imports: []string{"auth", "job", "rule", "signature", "store"}},
@@ -133,6 +136,7 @@ var table = map[string]row{
 		layer: surface,
 		imports: []string{
 			"acting", "agent", "api/rest", "approval", "audit", "audit/tree", "auth", "catalog", "checkpoint", "conflict", "corpus", "discover", "document",
+			"document/extract", "evaluate", "evidence", "fleet", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "operate", "queue", "release", "rule", "sandbox", "search",
 			"document/extract", "evaluate", "evidence", "evidence/pack", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "operate", "queue", "release", "rule", "sandbox", "search",
 			"signature", "sso", "store", "trail", "webhook",
 		},
@@ -155,9 +159,13 @@ var table = map[string]row{
 	"app": {
 		layer: wiring,
 		imports: []string{
-			"acting", "agent", "api", "api/rest", "approval", "audit", "auth", "catalog", "change", "check", "checkpoint", "client", "config", "conflict", "conflict/contradict", "console", "corpus",
+			"acting", "agent", "api", "api/rest", "approval", "audit", "auth", "catalog", "change", "check", "checkpoint", "client", "config", "conflict", "conflict/contradict", "bundle", "bundle/place", "console", "corpus", "edge",
 			"gateway/extauthz", "gateway/extmcp",
 			"discover", "discover/assistant", "discover/code", "discover/comment", "discover/linter", "discover/policy", "discover/source", "document",
+			"evaluate", "evaluate/find", "evaluate/record", "evidence", "fleet", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "rule", "sandbox", "search",
+			"sso", "store", "store/sqlstore", "subject", "tlsfile", "trail", "webhook", "/packs",
+			"evaluate", "evaluate/find", "evaluate/record", "evidence", "health", "hierarchy", "ingest", "job", "judge", "judge/probe", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "rule", "sandbox", "search",
+			"sso", "store", "store/sqlstore", "subject", "trail", "webhook", "/packs",
 			"evaluate", "evaluate/find", "evaluate/record", "evidence", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "rule", "sandbox", "search",
 			"sso", "store", "store/sqlstore", "subject", "telemetry", "tlsfile", "trail", "webhook", "/packs",
 		},
@@ -189,7 +197,7 @@ var table = map[string]row{
 	"oracletest":            {layer: support, tests: []string{"catalog", "evaluate"}},
 	"proptest":              {layer: support},
 	"wordtest":              {layer: support},
-	"judge/judgetest":       {layer: support, imports: []string{"llm", "llm/llmtest", "rule"}},
+	"judge/judgetest":       {layer: support, imports: []string{"judge/probe", "llm", "llm/llmtest", "rule", "text"}},
 	"llm/llmtest":           {layer: support, imports: []string{"llm", "rule"}},
 	"sso/dextest":           {layer: support},
 	"sso/ssotest":           {layer: support},

@@ -29,15 +29,23 @@ const (
 
 // answer is a model's entry for one rule, in the form of schema.json. All of it is untrusted.
 type answer struct {
-	Ref       string  `json:"rule_ref"`
-	Evidence  []quote `json:"evidence"`
-	Absence   string  `json:"absence"`
-	Reasoning string  `json:"reasoning"`
-	Issue     string  `json:"issue"`
-	Fix       string  `json:"fix"`
+	Ref string `json:"rule_ref"`
+	// Seen shows, with an ALLOW, that the model has read units.
+	Seen      []seenUnit `json:"seen"`
+	Evidence  []quote    `json:"evidence"`
+	Absence   string     `json:"absence"`
+	Reasoning string     `json:"reasoning"`
+	Issue     string     `json:"issue"`
+	Fix       string     `json:"fix"`
 	// Together is nil if the model leaves it out; then the verdict counts as resting on the whole.
 	Together *bool        `json:"together"`
 	Verdict  rule.Verdict `json:"verdict"`
+}
+
+// seenUnit is a quote from a unit of the subject, by its name.
+type seenUnit struct {
+	Unit  string `json:"unit"`
+	Quote string `json:"quote"`
 }
 
 type quote struct {
@@ -111,6 +119,14 @@ func parseEntry(content string) (*answer, string) {
 	}
 	if len(a.Evidence) > maxEvidence {
 		return &a, fmt.Sprintf("its entry has more than %d quotes", maxEvidence)
+	}
+	if len(a.Seen) > maxEvidence {
+		return &a, fmt.Sprintf("its entry quotes from more than %d units", maxEvidence)
+	}
+	for _, s := range a.Seen {
+		if tooLong(s.Quote, maxQuote) || tooLong(s.Unit, maxQuote) {
+			return &a, fmt.Sprintf("its entry has a quote of more than %d characters", maxQuote)
+		}
 	}
 	quoted := false
 	for _, q := range a.Evidence {

@@ -136,7 +136,7 @@ func TestATruncatedAnswerKeepsItsWholeEntries(t *testing.T) {
 				t.Fatalf("R%d is ALLOW, though the answer ends after %d bytes: %s", i+1, n, whole[:n])
 			}
 			if v.Verdict != rule.Allow && n >= end {
-				t.Fatalf("R%d is %s, though it is whole in %s", i+1, v.Verdict, whole[:n])
+				t.Fatalf("R%d is %s, though it is whole in %s: %s", i+1, v.Verdict, whole[:n], v.Reasoning)
 			}
 		}
 	}

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
+	"tenet/internal/judge/probe"
 	"tenet/internal/rule"
 	"tenet/internal/text"
 	"tenet/internal/wire"
@@ -25,8 +27,7 @@ type batch struct {
 
 	// outcomes is by member. The mutex of the decision guards it and the fields below.
 	outcomes     []outcome
-	calls        []wire.ModelCall
-	pending      *wire.ModelCall // the call in flight
+	calls        []*madeCall
 	answered     bool
 	secondLooked bool // the second looks that outcomes need have been taken
 	fallback     bool // a fallback of the chain answered in place of its first model
@@ -43,10 +44,48 @@ func (b *batch) run(ctx context.Context) {
 			}
 		}
 	}()
-	open, err := b.ask(ctx, indices(len(b.members)), b.purpose)
+	first := b.begin()
+	var recheck *reply
+	var wg sync.WaitGroup
+	careful := b.careful()
+	if len(careful) > 0 { // beside the first look, since most rules are kept
+		second := b.begin()
+		wg.Go(func() {
+			defer func() {
+				if p := recover(); p != nil {
+					b.d.j.cfg.Logger.ErrorContext(ctx, "judging broke off", "panic", p)
+				}
+			}()
+			recheck = b.call(ctx, second, careful, CallRecheck)
+		})
+	}
+	open, err := b.ask(ctx, first, indices(len(b.members)), b.purpose)
 	b.repair(ctx, open, err)
-	b.lookAgain(ctx)
+	wg.Wait()
+	if recheck == nil {
+		recheck = &reply{err: rule.Errorf(rule.CodeInternal, "the second look broke off")}
+	}
+	b.join(ctx, careful, recheck)
 	b.d.locked(func() { b.secondLooked = true })
+}
+
+// madeCall is a call of a batch, in the order in which they were planned.
+type madeCall struct {
+	call    wire.ModelCall
+	pending bool // it is in flight
+	made    bool
+}
+
+// begin plans a call.
+func (b *batch) begin() *madeCall {
+	c := &madeCall{}
+	b.d.locked(func() { b.calls = append(b.calls, c) })
+	return c
+}
+
+// waits reports whether a call is in flight. The caller holds the mutex.
+func (b *batch) waits() bool {
+	return slices.ContainsFunc(b.calls, func(c *madeCall) bool { return c.pending })
 }
 
 // repair asks once more about members that are open.
@@ -56,13 +95,13 @@ func (b *batch) repair(ctx context.Context, open []int, err error) {
 	}
 	switch rule.CodeOf(err) {
 	case "":
-		_, _ = b.ask(ctx, open, CallRepair)
+		_, _ = b.ask(ctx, b.begin(), open, CallRepair)
 	case rule.CodeInvalid:
 		// The answer came and was unusable, most likely too long for its limit: half of it may fit.
 		half := (len(open) + 1) / 2
-		_, _ = b.ask(ctx, open[:half], CallRepair)
+		_, _ = b.ask(ctx, b.begin(), open[:half], CallRepair)
 		if half < len(open) {
-			_, _ = b.ask(ctx, open[half:], CallRepair)
+			_, _ = b.ask(ctx, b.begin(), open[half:], CallRepair)
 		}
 	default:
 		// The model could not be asked. Its client has retried what may pass.
@@ -71,8 +110,8 @@ func (b *batch) repair(ctx context.Context, open []int, err error) {
 
 // ask makes one call about the members at some places and notes the outcomes. It returns the places that have no usable
 // entry, and the error of the call.
-func (b *batch) ask(ctx context.Context, places []int, purpose string) (open []int, err error) {
-	reply := b.call(ctx, places, purpose)
+func (b *batch) ask(ctx context.Context, made *madeCall, places []int, purpose string) (open []int, err error) {
+	reply := b.call(ctx, made, places, purpose)
 	switch {
 	case errors.Is(reply.err, errNotRecorded):
 		return nil, reply.err
@@ -107,7 +146,7 @@ func (b *batch) outcome(n int) outcome {
 }
 
 // call makes one call about the members at some places and records it.
-func (b *batch) call(ctx context.Context, places []int, purpose string) *reply {
+func (b *batch) call(ctx context.Context, made *madeCall, places []int, purpose string) *reply {
 	d := b.d
 	r := &reply{d: d}
 	q := question{purpose: purpose, group: b.group, part: b.part, members: make([]int, len(places))}
@@ -118,10 +157,9 @@ func (b *batch) call(ctx context.Context, places []int, purpose string) *reply {
 		r.err = rule.Errorf(rule.CodeUnavailable, "the evaluation would take more than the %d tokens that it may", d.plan.tokens)
 		return r
 	}
-	req, c := d.prompt(q)
 	call := wire.ModelCall{
-		Model: d.plan.model, PromptVersion: PromptVersion, PromptHash: promptHash(req), Purpose: purpose, Rules: make([]string, len(q.members)),
-		Control: c.index, Part: b.part + 1, Seed: hex.EncodeToString(d.seed[:]), Nonce: hex.EncodeToString(d.nonce[:]), Plan: d.plan.String(),
+		Model: d.plan.model, PromptVersion: PromptVersion, Purpose: purpose, Rules: make([]string, len(q.members)),
+		Part: b.part + 1, Seed: hex.EncodeToString(d.recordSeed[:]), Nonce: hex.EncodeToString(d.recordNonce[:]), Plan: d.plan.String(),
 		Repair: purpose == CallRepair,
 	}
 	if purpose == CallConfirm {
@@ -133,8 +171,11 @@ func (b *batch) call(ctx context.Context, places []int, purpose string) *reply {
 	for k, i := range q.members {
 		call.Rules[k] = d.rules[i].ID
 	}
-	pending := call
-	d.locked(func() { b.pending = &pending })
+	q.key = callKey(&call)
+	req, x := d.prompt(q)
+	r.expected = x
+	call.PromptHash, call.Control, call.Controls = promptHash(req), x.probes[0].place, x.recorded()
+	d.locked(func() { made.call, made.pending = call, true })
 	resp, err := d.source.answer(ctx, q, &call, req)
 	fallback := resp.Model != "" && resp.Model != firstModel(call.Model)
 	if resp.Model != "" {
@@ -145,13 +186,13 @@ func (b *batch) call(ctx context.Context, places []int, purpose string) *reply {
 	if r.err = err; err != nil {
 		call.Error, call.ErrorCode = failure(err), string(rule.CodeOf(err))
 	} else {
-		r.read(c, call.Raw) // as it is recorded, so that a replay reads the same
+		r.read(call.Raw) // as it is recorded, so that a replay reads the same
 		call.Held = r.passed
 	}
 	d.locked(func() {
-		b.pending = nil
+		made.pending = false
 		if !errors.Is(err, errNotRecorded) {
-			b.calls = append(b.calls, call)
+			made.call, made.made = call, true
 			b.answered = b.answered || err == nil
 			b.fallback = b.fallback || fallback
 		}
@@ -164,24 +205,38 @@ func (b *batch) call(ctx context.Context, places []int, purpose string) *reply {
 
 // reply is the answer to a call.
 type reply struct {
-	d       *decision
-	answers []*answer // by member asked about
-	faults  []string
-	passed  bool // the control was answered rightly
-	err     error
+	d        *decision
+	expected *expected
+	answers  []*answer // by member asked about
+	faults   []string
+	passed   bool // the control rules were answered rightly
+	err      error
 }
 
-// read parses an answer and takes the control out of it.
-func (r *reply) read(c control, text string) {
-	answers, faults := parseAnswer(text, c.size+1)
-	r.passed = c.passed(answers[c.index])
-	r.answers = slices.Delete(answers, c.index, c.index+1)
-	r.faults = slices.Delete(faults, c.index, c.index+1)
-	if c.mark != "" { // the text was shown with marks for blanks
-		for _, a := range r.answers {
-			a.unmark(c.mark)
+// read parses an answer and takes the control rules out of it.
+func (r *reply) read(text string) {
+	x := r.expected
+	answers, faults := parseAnswer(text, x.size)
+	r.passed = true
+	for n := range answers {
+		if p := x.probe(n); p != nil {
+			r.passed = r.passed && passed(p, answers[n])
+			continue
 		}
+		r.answers, r.faults = append(r.answers, answers[n]), append(r.faults, faults[n])
 	}
+}
+
+// passed reports whether the entry for a control rule is right.
+func passed(p *probe.Probe, a *answer) bool {
+	if a == nil {
+		return false
+	}
+	quotes := make([]string, len(a.Evidence))
+	for i, q := range a.Evidence {
+		quotes[i] = q.Quote
+	}
+	return p.Passed(a.Verdict, quotes)
 }
 
 // outcome weighs the entry for the k-th member asked about, or returns why it has none to use.
@@ -192,6 +247,12 @@ func (r *reply) outcome(k int) (o outcome, fault string) {
 		return o, "The model's answer is unusable for this rule: " + r.faults[k] + "."
 	case a.Verdict == rule.Allow && !r.passed:
 		return o, "The model allowed, but it got a control rule wrong whose answer is known, so its ALLOW is not trusted. It said: " + a.Reasoning
+	case a.Verdict == rule.Allow:
+		if why := r.expected.unseen(a); why != "" {
+			return o, "The model's answer is unusable for this rule: " + why + "."
+		}
+	case a.Verdict == rule.Deny && r.expected.quotesPlanted(a):
+		return o, "The model's answer is unusable for this rule: its entry quotes nothing but text that is not of the subject."
 	}
 	return weigh(r.d.subject, &r.d.layout, a), ""
 }

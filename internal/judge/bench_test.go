@@ -185,7 +185,7 @@ func tokensPerRule(tb testing.TB, rules []*rule.Rule, batch int) (calls int, bes
 }
 
 // TestTheStarterRulesCostFewTokens holds the price of a rule beside the subject. CRITICAL rules, of which the agent-safety pack has
-// many, go alone and cost more.
+// many, go alone and cost more. Of CRITICAL and HIGH rules, which most of them are, each takes two looks.
 func TestTheStarterRulesCostFewTokens(t *testing.T) {
 	rules := starterRules(t)
 	if len(rules) < 100 {
@@ -193,8 +193,8 @@ func TestTheStarterRulesCostFewTokens(t *testing.T) {
 	}
 	calls, beside, _ := tokensPerRule(t, rules, 10)
 	t.Logf("%d rules in %d calls: %.0f tokens a rule beside the subject", len(rules), calls, beside)
-	if beside > 165 {
-		t.Errorf("a starter rule takes %.0f tokens beside the subject, want at most 165", beside)
+	if beside > 385 {
+		t.Errorf("a starter rule takes %.0f tokens beside the subject, want at most 385", beside)
 	}
 }
 

@@ -23,6 +23,8 @@ type CacheConfig struct {
 	MaxMemory int64
 	// MaxStored bounds the verdicts of one project in the store, in bytes of their text; 0 means 256 MiB. The oldest go first.
 	MaxStored int64
+	// Follow is how old the knowledge about deletions on other nodes may be; 0 means 1 s.
+	Follow time.Duration
 	// Now is the time; nil means time.Now.
 	Now func() time.Time
 	// Logger gets a warning when the store cannot be read or written; nil discards.
@@ -52,7 +54,14 @@ type Cache struct {
 	writing bool       // a goroutine writes what waits
 	idle    *sync.Cond // broadcast when writing ends
 	closed  bool
+	epochs  map[string]epoch
 	written map[string]int // verdicts by project since the last look at the size; only the writing goroutine uses it
+}
+
+// epoch is that of a project's stored verdicts, and when it was read.
+type epoch struct {
+	n    int64
+	read time.Time
 }
 
 // NewCache makes a cache. [Cache.Close] ends it.
@@ -63,13 +72,16 @@ func NewCache(cfg CacheConfig) *Cache {
 	if cfg.MaxStored <= 0 {
 		cfg.MaxStored = 256 << 20
 	}
+	if cfg.Follow <= 0 {
+		cfg.Follow = time.Second
+	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	c := &Cache{cfg: cfg, written: map[string]int{}}
+	c := &Cache{cfg: cfg, written: map[string]int{}, epochs: map[string]epoch{}}
 	c.idle = sync.NewCond(&c.mu)
 	c.memory.limit = cfg.MaxMemory
 	return c
@@ -92,10 +104,51 @@ func (c *Cache) Flush() {
 	}
 }
 
+// epoch returns the epoch of a project. If verdicts were deleted on request since it was read last, on this node or another, memory
+// forgets those of the project. What is known may be so old at most.
+func (c *Cache) epoch(ctx context.Context, projectID string, atMost time.Duration) int64 {
+	if c.cfg.Store == nil {
+		return 0
+	}
+	now := c.cfg.Now()
+	c.mu.Lock()
+	known, ok := c.epochs[projectID]
+	c.mu.Unlock()
+	if age := now.Sub(known.read); ok && age >= 0 && age < atMost {
+		return known.n
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookUpTimeout)
+	defer cancel()
+	n, err := c.cfg.Verdicts.Epoch(ctx, projectID)
+	if err != nil {
+		c.cfg.Logger.WarnContext(ctx, "deletions of stored verdicts cannot be read", "error", err)
+		// Memory stays: without the database no evaluation is recorded, so none is answered from it.
+		return known.n
+	}
+	c.follow(projectID, epoch{n, now})
+	return n
+}
+
+// follow notes the epoch of a project. Memory forgets what it holds from an earlier one.
+func (c *Cache) follow(projectID string, e epoch) {
+	c.mu.Lock()
+	known, ok := c.epochs[projectID]
+	if e.n >= known.n {
+		c.epochs[projectID] = e
+	}
+	c.mu.Unlock()
+	if !ok || e.n > known.n {
+		c.memory.forget(projectID)
+	}
+}
+
 // lookUp looks up the whole and the units of a decision, first in memory, then in the store where memory misses some.
 func (c *Cache) lookUp(ctx context.Context, rules []*rule.Rule, k *cacheKeys) lookup {
 	if c.cfg.Store == nil {
 		return c.memory.get
+	}
+	for _, project := range projectsOf(rules) {
+		c.epoch(ctx, project, c.cfg.Follow)
 	}
 	missing := map[string]map[string]bool{} // units by project
 	for i, r := range rules {
@@ -114,6 +167,7 @@ func (c *Cache) lookUp(ctx context.Context, rules []*rule.Rule, k *cacheKeys) lo
 	ctx, cancel := context.WithTimeout(ctx, lookUpTimeout)
 	defer cancel()
 	for project, units := range missing {
+		c.epoch(ctx, project, 0) // what is judged now is stored
 		list, err := c.cfg.Verdicts.List(ctx, project, slices.Sorted(maps.Keys(units)))
 		if err != nil {
 			c.cfg.Logger.WarnContext(ctx, "stored verdicts cannot be read; the model is asked", "error", err)
@@ -127,13 +181,29 @@ func (c *Cache) lookUp(ctx context.Context, rules []*rule.Rule, k *cacheKeys) lo
 	return c.memory.get
 }
 
+// projectsOf lists the projects of rules.
+func projectsOf(rules []*rule.Rule) (list []string) {
+	for _, r := range rules {
+		if !slices.Contains(list, r.ProjectID) {
+			list = append(list, r.ProjectID)
+		}
+	}
+	return list
+}
+
 // put adds verdicts to memory at once, and has them written soon.
 func (c *Cache) put(list []store.Verdict) {
+	if c.cfg.Store == nil {
+		for i := range list {
+			c.memory.put(&list[i], false)
+		}
+		return
+	}
+	c.mu.Lock()
+	list = slices.DeleteFunc(list, func(v store.Verdict) bool { return v.Epoch != c.epochs[v.ProjectID].n })
+	c.mu.Unlock()
 	for i := range list {
 		c.memory.put(&list[i], false)
-	}
-	if c.cfg.Store == nil {
-		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -223,14 +293,22 @@ func (c *Cache) Stats(ctx context.Context, projectID string) (wire.VerdictStats,
 }
 
 // Prune deletes stored verdicts of a project and returns how many. This node forgets all verdicts of the project that it has
-// in memory, and reads the ones left when it needs them; other nodes keep theirs in memory until others crowd them out.
+// in memory, and reads the ones left when it needs them. Other nodes do the same within [CacheConfig.Follow] if the deletion was
+// requested; no node stores a verdict afterwards that it began to judge before.
 func (c *Cache) Prune(ctx context.Context, projectID string, p store.Prune) (deleted int64, err error) {
 	if c.cfg.Store != nil {
 		c.Flush()
+		var now epoch
 		err = c.cfg.Store.Update(ctx, func(tx store.Tx) error {
-			deleted, err = tx.Verdicts.Prune(ctx, projectID, p)
+			if deleted, err = tx.Verdicts.Prune(ctx, projectID, p); err != nil {
+				return err
+			}
+			now.n, err = tx.Verdicts.Epoch(ctx, projectID)
 			return err
 		})
+		if now.read = c.cfg.Now(); err == nil {
+			c.follow(projectID, now)
+		}
 	}
 	c.memory.forget(projectID)
 	return deleted, err

@@ -310,15 +310,24 @@ func TestWhatNothingDecidedIsNotKept(t *testing.T) {
 			}
 		}
 	}
-	// A subject that addresses the judge has nothing kept, not even a denial.
-	cache := judge.NewCache(judge.CacheConfig{})
-	m := judgetest.Model(func(judgetest.Rule, string) judgetest.Entry { return judgetest.Deny("card.Number") })
-	in.Intent = attacks[0]
-	for range 2 {
-		judge.New(judge.Config{Model: m, Cache: cache}).Decide(t.Context(), build(t, in), newRules(1))
-	}
-	if m.Calls() != 2 {
-		t.Errorf("%d calls about a suspected injection", m.Calls())
+}
+
+// TestASubjectThatAddressesTheJudgeIsStoredForItselfAlone has the same verdict again without a call, and stores nothing about its parts.
+func TestASubjectThatAddressesTheJudgeIsStoredForItselfAlone(t *testing.T) {
+	in := subject.Input{Diff: diff, Intent: attacks[0]}
+	for _, says := range []judgetest.Entry{judgetest.Deny("card.Number"), judgetest.Allow()} {
+		cache := judge.NewCache(judge.CacheConfig{})
+		m := judgetest.Model(func(judgetest.Rule, string) judgetest.Entry { return says })
+		j := judge.New(judge.Config{Model: m, Cache: cache})
+		first := j.Decide(t.Context(), build(t, in), newRules(1)).Verdicts[0]
+		calls := m.Calls()
+		again := j.Decide(t.Context(), build(t, in), newRules(1))
+		if v := again.Verdicts[0]; v.Verdict == rule.Allow || v.Verdict != first.Verdict || m.Calls() != calls {
+			t.Errorf("%s: %d calls more, and %+v after %+v", says.Verdict, m.Calls()-calls, v, first)
+		}
+		if res := j.Decide(t.Context(), build(t, subject.Input{Diff: diff}), newRules(1)); len(res.Reused) != 0 {
+			t.Errorf("%s: the change without its claim reuses %+v", says.Verdict, res.Reused)
+		}
 	}
 }
 

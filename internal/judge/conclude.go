@@ -21,10 +21,19 @@ func (d *decision) conclude() Result {
 		Redacted: d.redacted, Reused: d.reused,
 	}
 	d.account(&res)
+	if d.keys != nil {
+		res.Stored = append(res.Stored, storedUnder(d))
+		if a := d.address; a != nil && len(a.rules) > 0 && a.keys != nil {
+			res.Stored = append(res.Stored, storedUnder(a))
+		}
+	}
+	if d.address != nil {
+		accountApart(d.address, &res)
+	}
 	for i, r := range d.rules {
 		o := d.merge(i)
 		if o.finding == ledger.Kept {
-			o = withhold(d, o)
+			o = withhold(d, i, o)
 		}
 		if o.by == rule.ByCache {
 			res.Cost.CachedCalls++
@@ -36,9 +45,17 @@ func (d *decision) conclude() Result {
 }
 
 // withhold turns an ALLOW that cannot be trusted into one that needs confirmation.
-func withhold(d *decision, o outcome) outcome {
+func withhold(d *decision, i int, o outcome) outcome {
 	if where := d.injection(); where != "" {
 		o = o.doubt("The model allowed, but the subject holds text that seems to address the judge (" + where + "), so that is not trusted. It said: ")
+		o.issue = issueNone
+		return o
+	}
+	if o.by == rule.ByCache {
+		return o // it was stored after its text was judged
+	}
+	if found, why := addressed(d); found || why != "" && careful(d, i) {
+		o = o.doubt("The model allowed, but " + why + ", so that is not trusted. It said: ")
 		o.issue = issueNone
 	}
 	return o
@@ -69,10 +86,10 @@ func (d *decision) viewsOf(i int) (list []view) {
 		if whole && b.purpose != CallWhole && !o.conclusive() {
 			continue
 		}
-		if b.pending != nil && o.by == rule.ByNone && !d.finished {
+		if b.waits() && o.by == rule.ByNone && !d.finished {
 			o = undecided("The model gave no answer: " + noAnswerYet + ".")
 		}
-		if !b.secondLooked && b.needsSecondLook(&o) {
+		if !b.secondLooked && b.needsSecondLook(n, &o) {
 			o = d.withoutSecondLook(o, noAnswerYet)
 		}
 		if !b.group.whole && b.purpose != CallWhole && o.decided() && o.finding != ledger.Doubtful && (o.absent || o.together) {
@@ -204,14 +221,19 @@ func (d *decision) account(res *Result) {
 	}
 }
 
-// recordedCalls lists the calls of a batch, the one in flight as failed.
-func (b *batch) recordedCalls() []wire.ModelCall {
-	if b.pending == nil || b.d.finished {
-		return b.calls
+// recordedCalls lists the calls of a batch, those in flight as failed.
+func (b *batch) recordedCalls() (list []wire.ModelCall) {
+	for _, m := range b.calls {
+		switch {
+		case m.made:
+			list = append(list, m.call)
+		case m.pending && !b.d.finished:
+			c := m.call
+			c.Error, c.ErrorCode = noAnswerYet, string(rule.CodeUnavailable)
+			list = append(list, c)
+		}
 	}
-	c := *b.pending
-	c.Error, c.ErrorCode = noAnswerYet, string(rule.CodeUnavailable)
-	return append(slices.Clip(b.calls), c)
+	return list
 }
 
 // units lists the units of the batch's part.

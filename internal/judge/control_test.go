@@ -42,7 +42,7 @@ func TestAModelThatAllowsEverythingIsUnmasked(t *testing.T) {
 			t.Errorf("the control counts as held in %+v", c)
 		}
 	}
-	if len(res.Calls) != 8 { // four calls, and each asked once more
+	if len(res.Calls) != 9 { // four calls, each asked once more, and the second look of the CRITICAL rule
 		t.Errorf("%d calls", len(res.Calls))
 	}
 }
@@ -50,7 +50,7 @@ func TestAModelThatAllowsEverythingIsUnmasked(t *testing.T) {
 func TestAFailedControlDoesNotWeakenWhatIsProven(t *testing.T) {
 	m := &llmtest.Fake{Respond: func(_ context.Context, req llm.Request) (llm.Response, error) {
 		var entries []judgetest.Entry
-		for i := range 3 {
+		for i := range 4 {
 			e := judgetest.Deny("card.Number")
 			if i == 1 {
 				e = judgetest.Unsure()
@@ -93,25 +93,41 @@ func TestAModelThatHoldsTheSecondControlIsBelieved(t *testing.T) {
 }
 
 func TestControlsDifferAndStandAnywhere(t *testing.T) {
-	m := judgetest.Model(allowAll)
-	j := judge.New(judge.Config{Model: m})
-	places, lines := map[int]bool{}, map[string]bool{}
-	for i := range 40 {
-		res := j.Decide(t.Context(), build(t, subject.Input{Action: fmt.Sprint("action ", i)}), newRules(3))
-		places[res.Calls[0].Control] = true
-	}
-	for _, req := range m.Requests() {
-		for line := range strings.Lines(req.Prefix) {
-			if strings.Contains(line, "withdrawn") {
-				lines[line[strings.Index(line, "withdrawn"):]] = true
+	for style, in := range map[string]func(i int) subject.Input{
+		"action": func(i int) subject.Input { return subject.Input{Action: fmt.Sprint("action ", i)} },
+		"facts":  func(i int) subject.Input { return subject.Input{Facts: map[string]any{"amount": i}} },
+		"Go": func(i int) subject.Input {
+			return subject.Input{Diff: strings.ReplaceAll(diff, "amount", fmt.Sprint("amount", i))}
+		},
+		"Python": func(i int) subject.Input {
+			code := fmt.Sprintf("def f():\n    return %d\n", i)
+			return subject.Input{Files: []subject.InputFile{{Path: "app/a.py", Content: &code}}}
+		},
+	} {
+		m := judgetest.Model(allowAll)
+		j := judge.New(judge.Config{Model: m})
+		places, statements := map[int]bool{}, map[string]bool{}
+		for i := range 40 {
+			res := j.Decide(t.Context(), build(t, in(i)), newRules(3))
+			list := res.Calls[0].Controls
+			if len(list) != 2 || list[0].Verdict == list[1].Verdict || list[0].Place == list[1].Place {
+				t.Fatalf("%s: the controls are %+v; want one to deny and one to allow", style, list)
+			}
+			for _, c := range list {
+				places[c.Place] = true
+				statements[c.Statement] = true
+				if snake := strings.Contains(c.Statement, "_"); snake && style != "Python" && style != "facts" {
+					t.Errorf("%s: %q has names of another style", style, c.Statement)
+				}
+				shown := m.Requests()[i].Prompt
+				if !strings.Contains(shown, c.Lines[0]) || strings.Contains(judgetest.Subject(m.Requests()[i]), c.Lines[0]) {
+					t.Errorf("%s: nothing is planted, or the test support shows it: %s", style, shown)
+				}
 			}
 		}
-		if !strings.Contains(req.Prompt, "file notes/") || strings.Contains(judgetest.Subject(req), "file notes/") {
-			t.Errorf("nothing is planted, or the test support shows it: %s", req.Prompt)
+		if len(places) != 5 || len(statements) < 70 {
+			t.Errorf("%s: controls are at %v, and %d are different", style, places, len(statements))
 		}
-	}
-	if len(places) != 4 || len(lines) < 35 {
-		t.Errorf("controls stand at %v and are %v", places, lines)
 	}
 }
 
@@ -205,7 +221,8 @@ func TestWhatReadsLikeAnOrderIsLookedAtTwice(t *testing.T) {
 			t.Errorf("got %+v", v)
 		}
 	}
-	if len(res.Calls) != 2 || res.Calls[1].Purpose != judge.CallRecheck || strings.Contains(m.Requests()[1].Prompt, "Tell me a") {
+	if len(res.Calls) != 3 || res.Calls[1].Purpose != judge.CallRecheck || res.Calls[2].Purpose != judge.CallAddress || res.Calls[2].Rules[0] != "text-that-addresses-the-judge" ||
+		slices.ContainsFunc(m.Requests(), func(r llm.Request) bool { return judgetest.IsMasked(r) && strings.Contains(r.Prompt, "story") }) {
 		t.Errorf("calls are %+v", res.Calls)
 	}
 	// What was judged under an order is kept for that very subject alone.

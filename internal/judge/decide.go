@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"tenet/internal/judge/probe"
 	"tenet/internal/ledger"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
@@ -23,6 +24,16 @@ type decision struct {
 	layout   layout
 	seed     [32]byte
 	nonce    nonce
+	// recordSeed and recordNonce are those that calls record: seed and nonce, or those of the decision that this one is part of.
+	recordSeed  [32]byte
+	recordNonce nonce
+	// samples returns rules of the corpus to make control rules of; nil for none.
+	samples func() []probe.Sample
+	// keys are those of stored verdicts, once they have been looked up.
+	keys *cacheKeys
+	// apart marks a decision about the text of a subject alone; address is that of this decision's subject.
+	apart   bool
+	address *decision
 	// injection says where the subject addresses the judge, instruction where it reads like an order to anybody.
 	injection, instruction func() string
 
@@ -58,6 +69,10 @@ func (j *Judge) newDecision(s *subject.Subject, rules []*rule.Rule, p plan, reda
 	d.instruction = sync.OnceValue(func() string { return findInstruction(s) })
 	d.seed = seedOf(p.String(), &d.layout, d.contents)
 	d.nonce = j.nonceOf(d.seed)
+	d.recordSeed, d.recordNonce = d.seed, d.nonce
+	if len(rules) > 0 && j.cfg.Samples != nil {
+		d.samples = sync.OnceValue(func() []probe.Sample { return j.cfg.Samples(rules[0].ProjectID) })
+	}
 	return d
 }
 
@@ -65,12 +80,22 @@ func (j *Judge) newDecision(s *subject.Subject, rules []*rule.Rule, p plan, reda
 // that these leave open, and asks again about the whole subject where single hunks do not suffice.
 func (d *decision) run(ctx context.Context) {
 	keys := d.cacheKeys()
+	d.locked(func() { d.keys = keys })
 	d.takeStored(keys, d.source.lookUp(ctx, d.rules, keys))
+	epochs := map[string]int64{}
+	for _, project := range projectsOf(d.rules) {
+		epochs[project] = d.source.epoch(ctx, project)
+	}
 	need := make([][]int, len(d.rules))
 	for i := range d.states {
 		need[i] = d.states[i].need
 	}
-	d.ask(ctx, d.groups(need), CallJudge)
+	wait := judgeText(ctx, d, need)
+	purpose := CallJudge
+	if d.apart {
+		purpose = CallAddress
+	}
+	d.ask(ctx, d.groups(need), purpose)
 	again := false
 	for i := range need {
 		if need[i] = nil; d.needsWhole(i) {
@@ -80,8 +105,9 @@ func (d *decision) run(ctx context.Context) {
 	if again && ctx.Err() == nil {
 		d.ask(ctx, d.groups(need), CallWhole)
 	}
+	wait()
 	d.locked(func() { d.finished = true })
-	d.store(keys)
+	d.store(keys, epochs)
 }
 
 func (d *decision) locked(f func()) {

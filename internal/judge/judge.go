@@ -18,6 +18,7 @@ import (
 	"slices"
 	"time"
 
+	"tenet/internal/judge/probe"
 	"tenet/internal/ledger"
 	"tenet/internal/llm"
 	"tenet/internal/redact"
@@ -52,6 +53,8 @@ type Config struct {
 	MaxTokens int
 	// MaxOutputTokens bounds the answer of one call; 0 means 1,500 and 400 more per rule.
 	MaxOutputTokens int
+	// Samples returns rules of a project with examples of both kinds, to make control rules of; nil for none.
+	Samples func(projectID string) []probe.Sample
 	// Logger gets a warning for every failed call and unusable answer; nil discards.
 	Logger *slog.Logger
 }
@@ -111,6 +114,8 @@ type Result struct {
 	Calls []wire.ModelCall
 	// Reused are the stored verdicts used instead of calls, in order of the rules.
 	Reused []wire.ReusedVerdict
+	// Stored are the keys under which verdicts are stored, or were found.
+	Stored []wire.StoredUnder
 	// Redacted is how many secrets were replaced before a model saw the subject.
 	Redacted int
 	// Parts is how many parts the subject was split into.
@@ -131,7 +136,8 @@ const (
 	CallRepair  = "repair"  // once more about rules whose answer was unusable
 	CallWhole   = "whole"   // about rules that need more than the changed hunks
 	CallConfirm = "confirm" // a second look at a denial of a CRITICAL rule
-	CallRecheck = "recheck" // a second look, at marked text, at an ALLOW on a subject that gives orders
+	CallRecheck = "recheck" // a second look, at a masked view, that an ALLOW of a CRITICAL or HIGH rule takes
+	CallAddress = "address" // whether the text of a subject speaks to its judge
 
 	CallTriage       = "triage"        // which rules of a batch could concern the subject
 	CallTriageRepair = "triage-repair" // once more about a batch whose answer was unusable

@@ -20,6 +20,8 @@ type layout struct {
 	// lead is on top of every part: where the subject belongs, and facts, action and claim if they are short and explain
 	// files.
 	lead  string
+	place place  // the first lines of lead
+	top   []unit // the units behind them in lead
 	units []unit
 	room  int // bytes of units in one part
 	// subject are the units of the subject for the ledger, about those that a rule for the model is about, lead those on top of
@@ -40,6 +42,8 @@ type unit struct {
 	id   int // its number in the ledger; a long hunk has several units
 	head string
 	text string
+	// masking is head in a masked view.
+	masking string
 	// from and to are the first and the last line of the new file in it, 0 if it has none.
 	from, to int
 	label    string
@@ -50,7 +54,8 @@ type unit struct {
 // newLayout cuts s into units for parts of about limit bytes each, along files and hunks. It cuts long hunks between lines.
 // It omits and names what still does not fit, or lies beyond the last part.
 func newLayout(s *subject.Subject, limit, maxParts int) layout {
-	l := layout{subject: s.Units(), gaps: map[int]string{}, lead: placeText(s)}
+	l := layout{subject: s.Units(), gaps: map[int]string{}, place: place{s.Repository, s.Scope}}
+	l.lead = l.place.text("")
 	l.about = l.subject.All()
 	core := l.coreUnits(s)
 	l.room = limit - len(l.lead)
@@ -67,6 +72,7 @@ func newLayout(s *subject.Subject, limit, maxParts int) layout {
 		switch {
 		case shared:
 			l.lead += u.text
+			l.top = append(l.top, u)
 			l.onTop = append(l.onTop, u.id)
 			l.room -= len(u.text)
 		case len(u.text) > l.room:
@@ -104,14 +110,21 @@ func (l *layout) all() []int {
 	return out
 }
 
-// placeText returns the place of the subject, which is on top of every part.
-func placeText(s *subject.Subject) string {
-	var b strings.Builder
-	if s.Repository != "" {
-		b.WriteString("repository: " + visible(s.Repository) + "\n")
+// place is where a subject is, which is on top of every part.
+type place struct{ repository, scope string }
+
+// text renders a place; with a mark, for a masked view.
+func (p place) text(mark string) string {
+	form := visible
+	if mark != "" {
+		form = maskedPath
 	}
-	if s.Scope != "" {
-		b.WriteString("scope: " + visible(s.Scope) + "\n")
+	var b strings.Builder
+	if p.repository != "" {
+		b.WriteString("repository: " + form(p.repository) + "\n")
+	}
+	if p.scope != "" {
+		b.WriteString("scope: " + form(p.scope) + "\n")
 	}
 	return b.String()
 }
@@ -142,12 +155,16 @@ func barred(text string) string {
 
 func (l *layout) addFile(s *subject.Subject, i, room int) {
 	f := &s.Files[i]
-	head := fileHead(f)
+	head, plain := fileHead(f), *f
+	plain.Path, plain.OldPath = maskedPath(f.Path), maskedPath(f.OldPath)
+	like := unit{file: i, head: head, masking: fileHead(&plain), label: f.Path}
 	if len(f.Hunks) == 0 {
-		l.units = append(l.units, unit{file: i, head: head, id: l.subject.Name(i), label: f.Path})
+		like.id = l.subject.Name(i)
+		l.units = append(l.units, like)
 	}
 	for k := range f.Hunks {
-		l.addHunk(&f.Hunks[k], unit{file: i, head: head, id: l.subject.Hunk(i, k), label: f.Path}, room-len(head))
+		like.id = l.subject.Hunk(i, k)
+		l.addHunk(&f.Hunks[k], like, room-len(head))
 	}
 }
 

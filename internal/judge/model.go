@@ -18,6 +18,10 @@ type source interface {
 	answer(ctx context.Context, q question, call *wire.ModelCall, req llm.Request) (llm.Response, error)
 	// lookUp returns a lookup of what is stored for rules under keys, of which rules[i] goes with k.rules[i].
 	lookUp(ctx context.Context, rules []*rule.Rule, k *cacheKeys) lookup
+	// probes returns the control rules of a recorded call; nil to draw them.
+	probes(q question) []placed
+	// epoch returns the epoch of the stored verdicts of a project, as it was when they were looked up.
+	epoch(ctx context.Context, projectID string) int64
 	// store stores verdicts, which have no time yet.
 	store(list []store.Verdict)
 }
@@ -57,6 +61,17 @@ func serverOf(m llm.Model) string {
 	}
 	return llm.ServerOf(m)
 }
+
+// epoch implements source.
+func (j *Judge) epoch(ctx context.Context, projectID string) int64 {
+	if j.cfg.Cache == nil {
+		return 0
+	}
+	return j.cfg.Cache.epoch(ctx, projectID, j.cfg.Cache.cfg.Follow)
+}
+
+// probes implements source.
+func (j *Judge) probes(question) []placed { return nil }
 
 // store implements source.
 func (j *Judge) store(list []store.Verdict) {

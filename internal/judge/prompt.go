@@ -18,7 +18,7 @@ import (
 
 // PromptVersion names the prompt templates in use. Verdicts given under different versions are not the same verdicts, so
 // nobody edits a template: a change gets a new folder and a new version.
-const PromptVersion = "v3"
+const PromptVersion = "v4"
 
 //go:embed prompts
 var prompts embed.FS
@@ -59,48 +59,42 @@ type ruleRest struct {
 type question struct {
 	purpose string
 	group   *group
-	part    int   // of the group
-	members []int // rules, in the order of their references
+	part    int    // of the group
+	members []int  // rules, in the order of their references
+	key     string // of the call among those of its decision
 }
 
 // prompt renders a question. Texts that parts share come first: system text, then rules; the subject is last.
-func (d *decision) prompt(q question) (llm.Request, control) {
-	c := newControl(q, d.nonce, &d.layout)
+func (d *decision) prompt(q question) (llm.Request, *expected) {
+	x := newExpected(d, q)
 	view := struct {
-		Part, Parts                  int
-		Fence, Others, Mark, Subject string
-	}{Part: q.part + 1, Parts: len(q.group.parts), Others: q.group.others}
-	p := q.group.parts[q.part]
-	if q.purpose == CallConfirm {
-		p.units = d.layout.reversed(p.units)
-	}
-	view.Subject = d.layout.text(p, c.block(), c.place)
-	if q.purpose == CallRecheck {
-		view.Mark = c.mark
-		view.Subject = marked(view.Subject, c.mark)
-	}
+		Part, Parts                        int
+		Fence, Others, Mark, Subject, Seen string
+	}{Part: q.part + 1, Parts: len(q.group.parts), Others: q.group.others, Subject: x.text, Mark: x.mark, Seen: x.asked()}
 	view.Fence = d.nonce.fence(q, view.Subject)
 	var b strings.Builder
 	render(&b, subjectTemplate, view)
 	tokens := d.j.cfg.MaxOutputTokens
 	if tokens <= 0 {
-		tokens = 1500 + 400*len(q.members)
+		tokens = 1500 + 450*(len(q.members)+len(x.probes))
 	}
 	return llm.Request{
-		System: systemText, Prefix: d.rulesText(q.members, c), Prompt: b.String(), Schema: answerSchema, SchemaName: "verdicts",
+		System: systemText, Prefix: d.rulesText(q.members, x), Prompt: b.String(), Schema: answerSchema, SchemaName: "verdicts",
 		MaxOutputTokens: tokens,
-	}, c
+	}, x
 }
 
-// rulesText renders rules and the control among them.
-func (d *decision) rulesText(members []int, c control) string {
-	lines := make([]string, 0, len(members)+1)
-	for n := range len(members) + 1 {
-		if n == c.index {
-			lines = append(lines, ruleLine(ref(n), rule.MustNot, c.statement(), ruleRest{}))
+// rulesText renders rules with the control rules among them.
+func (d *decision) rulesText(members []int, x *expected) string {
+	lines := make([]string, 0, x.size)
+	next := 0
+	for n := range x.size {
+		if p := x.probe(n); p != nil {
+			lines = append(lines, ruleLine(ref(n), p.Modality, p.Statement, ruleRest{}))
 			continue
 		}
-		r := d.rules[members[c.member(n)]]
+		r := d.rules[members[next]]
+		next++
 		rest := ruleRest{d.clean(r.Rationale), slices.Clone(r.Exceptions), slices.Clone(r.Examples)}
 		for i := range rest.Exceptions {
 			rest.Exceptions[i] = d.clean(rest.Exceptions[i])

@@ -46,6 +46,7 @@ func replay(ctx context.Context, s *subject.Subject, rules []*rule.Rule, calls [
 	d.source = r
 	fillHex(d.seed[:], seed)
 	fillHex(d.nonce[:], nonce)
+	d.recordSeed, d.recordNonce = d.seed, d.nonce
 	d.run(ctx)
 	return d.conclude()
 }
@@ -97,6 +98,19 @@ func (r *recordedSource) answer(_ context.Context, _ question, call *wire.ModelC
 		return resp, rule.Errorf(rule.Code(c.ErrorCode), "%s", c.Error)
 	}
 	return resp, nil
+}
+
+// epoch implements source.
+func (r *recordedSource) epoch(context.Context, string) int64 { return 0 }
+
+// probes implements source.
+func (r *recordedSource) probes(q question) []placed {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if list := r.calls[q.key]; len(list) > 0 && len(list[0].Controls) > 0 {
+		return probesOf(list[0].Controls)
+	}
+	return nil
 }
 
 // lookUp implements source.

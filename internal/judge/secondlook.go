@@ -9,40 +9,46 @@ import (
 	"tenet/internal/rule"
 )
 
-// needsSecondLook reports whether an outcome counts only once a second look has agreed: the denial of a CRITICAL rule, and
-// what the model allows on a subject that reads as if it gave orders.
-func (b *batch) needsSecondLook(o *outcome) bool {
+// careful reports whether an ALLOW of rule i takes a second look, at a masked view, and text that addresses nobody: for a CRITICAL
+// or HIGH rule, and where the subject reads as if it gave orders.
+func careful(d *decision, i int) bool {
+	s := d.rules[i].Severity
+	return !d.apart && (s == rule.Critical || s == rule.High || d.instruction() != "")
+}
+
+// careful returns the places of the members whose ALLOW takes a second look.
+func (b *batch) careful() []int {
+	var places []int
+	for n, i := range b.members {
+		if careful(b.d, i) {
+			places = append(places, n)
+		}
+	}
+	return places
+}
+
+// needsSecondLook reports whether an outcome counts only once a second look has agreed: the denial of a CRITICAL rule, and an
+// ALLOW of [batch.careful].
+func (b *batch) needsSecondLook(n int, o *outcome) bool {
 	switch {
 	case !o.decided() || o.passes > 1:
 		return false
 	case o.finding == ledger.Broken:
 		return len(b.members) == 1 && b.d.rules[b.members[0]].Severity == rule.Critical
 	}
-	return o.finding == ledger.Kept && b.d.instruction() != ""
+	return o.finding == ledger.Kept && careful(b.d, b.members[n])
 }
 
-// lookAgain takes the second looks that outcomes need. It confirms a denial with the files in another order, and by the
-// confirming model if one is configured. It rechecks an ALLOW at text with marks in place of blanks, which a model still
-// reads but hardly obeys.
-func (b *batch) lookAgain(ctx context.Context) {
-	var places []int
-	purpose := CallRecheck
-	for n := range b.members {
-		o := b.outcome(n)
-		if !b.needsSecondLook(&o) {
-			continue
-		}
-		places = append(places, n)
-		if o.finding == ledger.Broken { // it is alone in its batch
-			purpose = CallConfirm
+// join takes the second looks that outcomes need. An ALLOW is joined with the reply about careful members at the masked view. A
+// denial is confirmed with the files in another order, and by the confirming model if one is configured.
+func (b *batch) join(ctx context.Context, careful []int, recheck *reply) {
+	for k, n := range careful {
+		if o := b.outcome(n); o.finding == ledger.Kept && b.needsSecondLook(n, &o) {
+			b.setOutcome(n, b.d.secondLook(o, recheck, k))
 		}
 	}
-	if len(places) == 0 {
-		return
-	}
-	reply := b.call(ctx, places, purpose)
-	for k, n := range places {
-		b.setOutcome(n, b.d.secondLook(b.outcome(n), reply, k))
+	if o := b.outcome(0); o.finding == ledger.Broken && b.needsSecondLook(0, &o) { // it is alone in its batch
+		b.setOutcome(0, b.d.secondLook(o, b.call(ctx, b.begin(), []int{0}, CallConfirm), 0))
 	}
 }
 
@@ -57,6 +63,10 @@ func (d *decision) secondLook(first outcome, r *reply, k int) outcome {
 		return first.doubt("The model denied, and the second look that a CRITICAL rule needs gave nothing to use. " + fault + " It said: ")
 	case fault != "":
 		return d.withoutSecondLook(first, strings.TrimSuffix(fault, "."))
+	case first.finding == ledger.Kept && second.finding == ledger.Doubtful && r.answers[k].Verdict == rule.NeedsConfirmation:
+		// The rule is about words that the masked view hides. They are judged apart; see addressed.
+		first.passes = 2
+		return first
 	case second.finding != first.finding:
 		return disagree(first, second)
 	}
@@ -69,7 +79,11 @@ func (d *decision) withoutSecondLook(first outcome, why string) outcome {
 	if first.finding == ledger.Broken {
 		return first.doubt("The model denied, and the second look that a CRITICAL rule needs failed: " + why + ". It said: ")
 	}
-	o := first.doubt("The model allowed, but the subject reads as if it gave orders (" + d.instruction() + "), and the second look that this needs failed: " + why + ". It said: ")
+	reason := "an ALLOW of a CRITICAL or HIGH rule takes a second look at a masked view, and that failed: "
+	if where := d.instruction(); where != "" {
+		reason = "the subject reads as if it gave orders (" + where + "), and the second look that this needs failed: "
+	}
+	o := first.doubt("The model allowed, but " + reason + why + ". It said: ")
 	o.issue = issueNone
 	return o
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,15 +28,27 @@ func critical(n int) []*rule.Rule {
 	return rules
 }
 
-// inTurn answers about real rules with entries in turn.
+// inTurn answers about real rules with entries in turn, and allows at masked views.
 func inTurn(entries ...judgetest.Entry) *llmtest.Fake {
-	return judgetest.Model(func(judgetest.Rule, string) judgetest.Entry {
+	plain := judgetest.Model(func(judgetest.Rule, string) judgetest.Entry {
 		e := entries[0]
 		if len(entries) > 1 {
 			entries = entries[1:]
 		}
 		return e
 	})
+	masked := judgetest.Model(allowAll)
+	return &llmtest.Fake{Respond: func(ctx context.Context, req llm.Request) (llm.Response, error) {
+		if judgetest.IsMasked(req) {
+			return masked.Complete(ctx, req)
+		}
+		return plain.Complete(ctx, req)
+	}}
+}
+
+// plainRequests are those that show no masked view.
+func plainRequests(m *llmtest.Fake) []llm.Request {
+	return slices.DeleteFunc(m.Requests(), judgetest.IsMasked)
 }
 
 func TestACriticalDenialIsConfirmed(t *testing.T) {
@@ -46,10 +59,10 @@ func TestACriticalDenialIsConfirmed(t *testing.T) {
 	if got := v.Verdicts[0]; got.Verdict != rule.Deny || got.DecidedBy != rule.ByModel || got.Confidence != 0.67 || len(got.Locations) != 1 {
 		t.Errorf("got %+v", got)
 	}
-	if len(v.Calls) != 2 || v.Calls[1].Purpose != judge.CallConfirm {
+	if len(v.Calls) != 3 || v.Calls[1].Purpose != judge.CallRecheck || v.Calls[2].Purpose != judge.CallConfirm {
 		t.Fatalf("calls are %+v", v.Calls)
 	}
-	first, second := judgetest.Subject(m.Requests()[0]), judgetest.Subject(m.Requests()[1])
+	first, second := judgetest.Subject(plainRequests(m)[0]), judgetest.Subject(plainRequests(m)[1])
 	if !(strings.Index(first, "part0") < strings.Index(first, "part1")) || !(strings.Index(second, "part0") > strings.Index(second, "part1")) {
 		t.Errorf("the second look is in the same order:\n%s\n%s", first, second)
 	}
@@ -78,7 +91,7 @@ func TestASecondLookThatFailsDecidesNothing(t *testing.T) {
 		j := judge.New(judge.Config{Model: inTurn(judgetest.Deny("card.Number")), Confirm: confirm})
 		res := j.Decide(t.Context(), build(t, subject.Input{Diff: diff}), critical(1))
 		wantUndecided(t, res.Verdicts[0], "the second look that a CRITICAL rule needs")
-		if res.Calls[1].Model != "fake:confirm" {
+		if res.Calls[2].Model != "fake:confirm" {
 			t.Errorf("%s: calls are %+v", name, res.Calls)
 		}
 	}
@@ -103,10 +116,6 @@ func TestOtherDenialsNeedNoSecondLook(t *testing.T) {
 	if res := decide(t, m, build(t, subject.Input{Diff: diff}), newRules(1)); res.Verdicts[0].Verdict != rule.Deny || m.Calls() != 1 {
 		t.Errorf("%d calls, got %+v", m.Calls(), res.Verdicts[0])
 	}
-	m = inTurn(judgetest.Allow())
-	if decide(t, m, build(t, subject.Input{Diff: diff}), critical(1)); m.Calls() != 1 {
-		t.Errorf("%d calls about a CRITICAL rule that is kept", m.Calls())
-	}
 }
 
 // TestOneLookIsNotEnoughWhereTheTimeIsUp has the deadline end within the second look that an outcome needs.
@@ -121,8 +130,19 @@ func TestOneLookIsNotEnoughWhereTheTimeIsUp(t *testing.T) {
 		"ALLOW beside an order":     {subject.Input{Diff: diff, Intent: "Tell me a story."}, newRules(2), judgetest.Allow(), "reads as if it gave orders"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			m := judgetest.Model(func(judgetest.Rule, string) judgetest.Entry { return c.says })
-			m.Delay = 3 * time.Second
+			honest := judgetest.Model(func(judgetest.Rule, string) judgetest.Entry { return c.says })
+			var made atomic.Int32
+			m := &llmtest.Fake{Respond: func(ctx context.Context, req llm.Request) (llm.Response, error) {
+				takes := 3 * time.Second
+				if judgetest.IsMasked(req) || req.Prefix != "" && c.says.Verdict == rule.Deny && made.Add(1) > 1 {
+					takes = 6 * time.Second
+				}
+				select {
+				case <-time.After(takes):
+				case <-ctx.Done():
+				}
+				return honest.Complete(ctx, req)
+			}}
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 			defer cancel()
 			s := build(t, c.in)

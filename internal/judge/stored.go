@@ -22,13 +22,14 @@ import (
 //
 // It is stored under the hash of a unit if that unit alone gives the verdict, and under the hash of the whole:
 //
-//	unit    ALLOW that does not rest on several places; DENY that does not either and whose quotes all occur in units;
+//	unit    ALLOW that does not rest on several places, of a call that showed no text beside that unit; DENY that does not either and whose quotes all occur in units;
 //	        shownOnly, where a DENY quotes other units that were shown with it
 //	whole   every verdict that the model gave
 //
 // The cache never stores verdicts that nothing decided (faults, timeouts, unproven denials), those of a fallback model, which
-// are good for as long as the first model cannot be asked, and any of a subject that addresses the judge. Of a subject that
-// reads like an order it stores the whole alone: what the order did to the model shall not outlive it.
+// are good for as long as the first model cannot be asked. Of a subject that addresses the judge or reads like an order it stores the
+// whole alone, and a doubt in place of an ALLOW that does not count: the text decides nothing about other subjects, and the same subject
+// has the same verdict again.
 type storedVerdict struct {
 	Verdict   string  `json:"v"`
 	Reasoning string  `json:"r,omitempty"`
@@ -101,6 +102,18 @@ func (d *decision) cacheKeys() *cacheKeys {
 		k.rules[i] = hashed(d.contents[i], confirm)
 	}
 	return k
+}
+
+// storedUnder returns the keys of stored verdicts as a record holds them.
+func storedUnder(d *decision) wire.StoredUnder {
+	out := wire.StoredUnder{Units: append([]string{d.keys.whole}, d.keys.units...), Rules: make([]wire.StoredRule, len(d.rules))}
+	for i, unit := range out.Units {
+		out.Units[i] = d.j.placed(unit)
+	}
+	for i, r := range d.rules {
+		out.Rules[i] = wire.StoredRule{RuleID: r.ID, Key: d.keys.rules[i]}
+	}
+	return out
 }
 
 // unitKeys hashes the units of a layout, and all of them, with the prompt version and the first model.
@@ -199,29 +212,40 @@ func (st *ruleState) takeDenial(d *decision, v *storedVerdict, unit int) bool {
 }
 
 // store hands the verdicts of this decision to the cache; see storedVerdict for which.
-func (d *decision) store(k *cacheKeys) {
-	if d.injection() != "" {
-		return
-	}
+func (d *decision) store(k *cacheKeys, epochs map[string]int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var list []store.Verdict
+	found, _ := addressed(d)
+	found = found || d.injection() != ""
 	for i := range d.rules {
 		views := d.viewsOf(i)
 		if len(views) == 0 || slices.ContainsFunc(views, func(v view) bool { return v.b.fallback }) {
 			continue
 		}
 		put := func(unit string, v storedVerdict) {
-			list = append(list, store.Verdict{ProjectID: d.rules[i].ProjectID, Unit: unit, Rule: k.rules[i], Entry: llm.JSON(v)})
+			list = append(list, store.Verdict{ProjectID: d.rules[i].ProjectID, Unit: unit, Rule: k.rules[i], Entry: llm.JSON(v), Epoch: epochs[d.rules[i].ProjectID]})
 		}
-		if o := d.merge(i); o.decided() {
-			put(k.whole, storedVerdictOf(&o))
+		o, open := d.merge(i), false
+		if o.decided() {
+			if o.finding == ledger.Kept {
+				if doubted := withhold(d, i, o); !doubted.decided() {
+					open = !found // whether its text addresses the judge is asked again
+					o.finding, o.reasoning, o.issue = ledger.Doubtful, doubted.reasoning, doubted.issue
+				}
+			}
+			if !open {
+				put(k.whole, storedVerdictOf(&o))
+			}
 		}
-		if d.instruction() != "" {
+		if found || d.instruction() != "" {
 			continue
 		}
 		for _, v := range views {
 			stored := v.unitVerdicts(&d.layout)
+			if open && v.o.finding == ledger.Kept {
+				continue
+			}
 			for _, u := range slices.Sorted(maps.Keys(stored)) {
 				put(k.units[u], stored[u])
 			}
@@ -241,7 +265,7 @@ func (v *view) unitVerdicts(l *layout) map[int]storedVerdict {
 	shown := v.b.group.parts[v.b.part].units
 	switch v.o.finding {
 	case ledger.Kept:
-		for _, u := range shown {
+		for _, u := range l.uninfluenced(shown) {
 			out[u] = storedVerdict{Verdict: words[ledger.Kept], Passes: v.o.passes, Agreed: v.o.agreed}
 		}
 	case ledger.Broken:
@@ -258,6 +282,33 @@ func (v *view) unitVerdicts(l *layout) map[int]storedVerdict {
 	default:
 	}
 	return out
+}
+
+// uninfluenced returns those of the units that a call showed whose ALLOW nothing else can have brought about: where no other unit
+// says anything. A note in one file could talk a model into allowing another file, for everybody who has that file.
+func (l *layout) uninfluenced(shown []int) []int {
+	if slices.ContainsFunc(l.top, func(u unit) bool { return u.speaks() }) {
+		return nil
+	}
+	var speaking []int
+	for _, i := range shown {
+		if l.units[i].speaks() {
+			speaking = append(speaking, i)
+		}
+	}
+	switch len(speaking) {
+	case 0:
+		return shown
+	case 1:
+		return speaking
+	}
+	return nil
+}
+
+// speaks reports whether a unit holds text that may say something to a reader; its file's name counts.
+func (u *unit) speaks() bool {
+	_, texts := u.masked(marks[0])
+	return len(texts) > 0 || u.masking != u.head
 }
 
 // deniedUnits returns by unit what a denial quotes of it. It is empty unless every quote occurs in a unit, and nothing is

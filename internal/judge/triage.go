@@ -197,6 +197,7 @@ func (t *triage) run(ctx context.Context) {
 	if t.refusal() == "" {
 		keys := t.cacheKeys()
 		t.takeStored(keys, t.source.lookUp(ctx, t.representatives(), keys))
+		epoch := t.source.epoch(ctx, t.representatives()[0].ProjectID)
 		t.plan(func(b *triageBatch) []int { return b.need })
 		var wg sync.WaitGroup
 		for _, b := range t.batches {
@@ -205,7 +206,7 @@ func (t *triage) run(ctx context.Context) {
 			}
 		}
 		wg.Wait()
-		t.store(keys)
+		t.store(keys, epoch)
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 )
 
 // storedTriage is an answer of triage as the cache stores it, under the hash of a batch and that of a unit, or of the whole
-// subject. Of units that were shown together each gets the whole answer: a rule that was named for another one of them stays
-// named. An answer for the whole is exact, and goes before those for units.
+// subject. Of units that were shown together each gets the whole answer, if no other one says anything: a rule that was named for
+// another one of them stays named. An answer for the whole is exact, and goes before those for units.
 //
 // The cache stores no answer of a fallback model and none with a fault, and of a subject that reads like an order only that for the
 // whole, as with verdicts.
@@ -84,14 +84,14 @@ func (t *triage) takeStored(k *cacheKeys, find lookup) {
 }
 
 // store hands the answers of this triage to the cache; see storedTriage for which.
-func (t *triage) store(k *cacheKeys) {
+func (t *triage) store(k *cacheKeys, epoch int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var list []store.Verdict
 	for i, r := range t.representatives() {
 		b := t.batches[i]
 		put := func(unit string, named []int) {
-			list = append(list, store.Verdict{ProjectID: r.ProjectID, Unit: unit, Rule: b.key, Entry: llm.JSON(storedTriage{len(b.statements), append([]int{}, named...)})})
+			list = append(list, store.Verdict{ProjectID: r.ProjectID, Unit: unit, Rule: b.key, Entry: llm.JSON(storedTriage{len(b.statements), append([]int{}, named...)}), Epoch: epoch})
 		}
 		substitute := false
 		for _, c := range b.calls {
@@ -99,7 +99,7 @@ func (t *triage) store(k *cacheKeys) {
 			if c.fault != "" || c.fallback || t.instruction() != "" {
 				continue
 			}
-			for _, u := range c.group.parts[c.part].units {
+			for _, u := range t.layout.uninfluenced(c.group.parts[c.part].units) {
 				put(k.units[u], c.named)
 			}
 		}

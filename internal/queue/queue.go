@@ -14,6 +14,7 @@ import (
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
+	"golang.org/x/sync/errgroup"
 
 	"tenet/internal/auth"
 	"tenet/internal/rule"
@@ -28,6 +29,7 @@ const (
 	// Confirmable is how long an evaluation waits for an answer.
 	Confirmable = 14 * 24 * time.Hour
 
+	readers   = 4      // that read at once for a list
 	maxMarks  = 10_000 // that are read for a list
 	maxTitle  = 400    // characters
 	maxDetail = 400    // characters
@@ -101,7 +103,6 @@ func (q *Queue) List(ctx context.Context, projectID string, f Filter) (wire.Queu
 	for _, m := range marks {
 		noted[wire.QueueRef{Kind: wire.QueueKind(m.Kind), ID: m.ID, ProjectID: m.ProjectID}] = m
 	}
-	words := strings.Fields(strings.ToLower(f.Words))
 	kept := all[:0]
 	for _, item := range all {
 		m := noted[wire.QueueRef{Kind: item.Kind, ID: item.ID, ProjectID: item.ProjectID}]
@@ -112,19 +113,18 @@ func (q *Queue) List(ctx context.Context, projectID string, f Filter) (wire.Queu
 		if !f.matches(&item, who.Name) {
 			continue
 		}
-		if len(words) > 0 {
-			if err := q.describe(ctx, &item); err != nil {
-				return out, err
-			}
-			if !mentions(&item, words) {
-				continue
-			}
-		}
-		out.Counts[item.Kind]++
-		if len(f.Kinds) == 0 || slices.Contains(f.Kinds, item.Kind) {
-			kept = append(kept, item)
-		}
+		kept = append(kept, item)
 	}
+	if words := strings.Fields(strings.ToLower(f.Words)); len(words) > 0 {
+		if err := q.describeAll(ctx, kept); err != nil {
+			return out, err
+		}
+		kept = slices.DeleteFunc(kept, func(item wire.QueueItem) bool { return !mentions(&item, words) })
+	}
+	for i := range kept {
+		out.Counts[kept[i].Kind]++
+	}
+	kept = slices.DeleteFunc(kept, func(item wire.QueueItem) bool { return len(f.Kinds) > 0 && !slices.Contains(f.Kinds, item.Kind) })
 	sortItems(kept, f.Order)
 	out.Total, out.Cut = len(kept), cut
 	from := min(max(f.Offset, 0), len(kept))
@@ -195,10 +195,12 @@ func (q *Queue) collectEach(ctx context.Context, places []string, now time.Time)
 	return items, marks, cut, nil
 }
 
-// collect lists what waits, and the kinds of which more waits than it has looked at.
+// collect lists what waits, and the kinds of which more waits than it has looked at. It reads the kinds side by side.
 func (q *Queue) collect(ctx context.Context, projectID string, now time.Time) (items []wire.QueueItem, cut []wire.QueueKind, err error) {
 	r := q.cfg.Store.Queue
-	for _, source := range []struct {
+	reading, ctx := errgroup.WithContext(ctx)
+	reading.SetLimit(readers)
+	sources := []struct {
 		kind wire.QueueKind
 		list func() ([]store.Waiting, error)
 		fill func(item *wire.QueueItem, w *store.Waiting)
@@ -212,29 +214,43 @@ func (q *Queue) collect(ctx context.Context, projectID string, now time.Time) (i
 		{wire.QueueEvaluation, func() ([]store.Waiting, error) {
 			return r.Unconfirmed(ctx, projectID, now.Add(-Confirmable), MaxOfKind+1)
 		}, fillEvaluation},
-	} {
-		list, err := source.list()
-		if err != nil {
-			return nil, nil, err
-		}
-		if len(list) > MaxOfKind {
-			list, cut = list[:MaxOfKind], append(cut, source.kind)
-		}
-		for i := range list {
-			w := &list[i]
-			item := wire.QueueItem{Kind: source.kind, ID: w.ID, ProjectID: w.ProjectID, Since: w.Since, By: w.By}
-			source.fill(&item, w)
-			items = append(items, item)
+	}
+	found, more := make([][]wire.QueueItem, len(sources)), make([]bool, len(sources))
+	for i, source := range sources {
+		reading.Go(func() error {
+			list, err := source.list()
+			if more[i] = len(list) > MaxOfKind; more[i] {
+				list = list[:MaxOfKind]
+			}
+			for j := range list {
+				w := &list[j]
+				item := wire.QueueItem{Kind: source.kind, ID: w.ID, ProjectID: w.ProjectID, Since: w.Since, By: w.By}
+				source.fill(&item, w)
+				found[i] = append(found[i], item)
+			}
+			return err
+		})
+	}
+	var snapshots []Snapshot
+	reading.Go(func() (err error) {
+		snapshots, err = q.cfg.Snapshots(ctx, projectID, MaxOfKind+1)
+		return err
+	})
+	if err := reading.Wait(); err != nil {
+		return nil, nil, err
+	}
+	for i, source := range sources {
+		if items = append(items, found[i]...); more[i] {
+			cut = append(cut, source.kind)
 		}
 	}
-	snapshots, err := q.cfg.Snapshots(ctx, projectID, MaxOfKind+1)
 	if len(snapshots) > MaxOfKind {
 		snapshots, cut = snapshots[:MaxOfKind], append(cut, wire.QueueSnapshot)
 	}
 	for i := range snapshots {
 		items = append(items, snapshotItem(ctx, &snapshots[i]))
 	}
-	return items, cut, err
+	return items, cut, nil
 }
 
 func fillRule(item *wire.QueueItem, w *store.Waiting) {
@@ -353,6 +369,18 @@ func (q *Queue) describe(ctx context.Context, item *wire.QueueItem) (err error) 
 	}
 	item.Title, item.Detail, err = q.cfg.Describe(ctx, item.ProjectID, item.ID)
 	return err
+}
+
+// describeAll describes items side by side.
+func (q *Queue) describeAll(ctx context.Context, items []wire.QueueItem) error {
+	reading, ctx := errgroup.WithContext(ctx)
+	reading.SetLimit(readers)
+	for i := range items {
+		if item := &items[i]; item.Kind == wire.QueueEvaluation && item.Title == "" {
+			reading.Go(func() error { return q.describe(ctx, item) })
+		}
+	}
+	return reading.Wait()
 }
 
 // complete adds what is worked out only for the items of a page.

@@ -86,7 +86,7 @@ func (w *world) create(slug, statement string) rule.Rule {
 
 func (w *world) say(slug, statement string) {
 	w.Helper()
-	_, err := w.rules.Revise(w.ctx, project, slug, 0, "", func(r *rule.Rule) error { r.Statement = statement; return nil })
+	_, err := w.rules.Revise(w.ctx, project, slug, 0, rule.Permission{}, func(r *rule.Rule) error { r.Statement = statement; return nil })
 	if err != nil {
 		w.Fatal(err)
 	}

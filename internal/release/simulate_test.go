@@ -198,7 +198,7 @@ func TestRisk(t *testing.T) {
 	each(t, func(w *world) {
 		w.create("A-1", "password")
 		before := w.snapshot("before")
-		if _, err := w.rules.Revise(w.ctx, project, "A-1", 0, "", func(r *rule.Rule) error { r.Severity = rule.Critical; return nil }); err != nil {
+		if _, err := w.rules.Revise(w.ctx, project, "A-1", 0, rule.Permission{}, func(r *rule.Rule) error { r.Severity = rule.Critical; return nil }); err != nil {
 			w.Fatal(err)
 		}
 		critical := w.snapshot("critical")
@@ -207,7 +207,7 @@ func TestRisk(t *testing.T) {
 		w.create("A-2", "unheard of")
 		added := w.snapshot("added")
 		revised := func(name string, change func(*rule.Rule)) wire.Snapshot {
-			if _, err := w.rules.Revise(w.ctx, project, "A-1", 0, "", func(r *rule.Rule) error { change(r); return nil }); err != nil {
+			if _, err := w.rules.Revise(w.ctx, project, "A-1", 0, rule.Permission{}, func(r *rule.Rule) error { change(r); return nil }); err != nil {
 				w.Fatal(err)
 			}
 			return w.snapshot(name)

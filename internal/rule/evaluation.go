@@ -32,7 +32,11 @@ type Evaluation struct {
 	Approval       *EvaluationApproval `json:"approval,omitempty" doc:"The approval that the evaluation has used, asked for or found waiting; absent without any."`
 	SnapshotID     *string             `json:"snapshot_id" doc:"Snapshot whose rules were applied; null for live rules."`
 	CorpusVersion  int64               `json:"corpus_version" doc:"Version of the corpus that was applied."`
-	Cost           Cost                `json:"cost" doc:"Model calls and tokens."`
+	// Bundle is empty for what a server with a database of rules has evaluated.
+	Bundle      string    `json:"bundle,omitempty" doc:"Bundle by which an edge has evaluated: the hash of its text. Absent from servers."`
+	BundleAge   *int64    `json:"bundle_age_s,omitempty" doc:"Seconds since the server last vouched that this bundle is the newest. Absent from servers."`
+	BundleStale StaleWord `json:"bundle_stale,omitempty" enum:"open,confirm,closed" doc:"What an edge does because its bundle is older than max_age or its records have no room: closed is DENY, confirm is never ALLOW. Absent otherwise."`
+	Cost        Cost      `json:"cost" doc:"Model calls and tokens."`
 	// Identity is nil where the actor of the record says it all.
 	Identity *Identity `json:"identity,omitempty" doc:"For whom and by which agent the evaluation was asked; absent if neither the request nor its key or token names anybody."`
 	// Suspended is nil for requests of agents that are not suspended.
@@ -154,8 +158,10 @@ func Overall(verdicts []RuleVerdict) Verdict {
 func (e *Evaluation) Overall() Verdict {
 	overall, word := Overall(e.RuleVerdicts), e.Coverage.Uncovered
 	switch {
-	case overall == Deny || word == UncoveredDeny || e.Suspended != nil:
+	case overall == Deny || word == UncoveredDeny || e.Suspended != nil || e.BundleStale == StaleClosed:
 		return Deny
+	case e.BundleStale != "" && e.BundleStale != StaleOpen:
+		return NeedsConfirmation
 	case (word != "" && word != UncoveredAllow && !e.Coverage.UncoveredApproved) || e.BelowFloor() || e.Coverage.RulesNotAsked > 0:
 		return NeedsConfirmation
 	}

@@ -79,6 +79,7 @@ type Readers struct {
 	Logs        LogReader
 	InForce     InForceReader
 	Bundles     BundleReader
+	Edges       EdgeReader
 }
 
 // Tx is a transaction that writes, by noun. It reads its own writes. It is invalid after its callback has returned.
@@ -118,4 +119,5 @@ type Tx struct {
 	Logs        LogTx
 	InForce     InForceTx
 	Bundles     BundleTx
+	Edges       EdgeTx
 }

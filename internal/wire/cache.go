@@ -12,6 +12,9 @@ type CacheStats struct {
 type PruneCache struct {
 	Before   *time.Time `json:"before,omitempty" required:"false" doc:"Delete verdicts made before this time."`
 	MaxBytes *int64     `json:"max_bytes,omitempty" required:"false" minimum:"1" doc:"Delete the oldest until the text of the others has at most so many bytes."`
+	// EvaluationID names an evaluation whose verdicts nobody may use again, RuleID one of its rules.
+	EvaluationID string `json:"evaluation_id,omitempty" required:"false" maxLength:"64" doc:"Delete the verdicts that this evaluation used or left."`
+	RuleID       string `json:"rule_id,omitempty" required:"false" maxLength:"200" doc:"With evaluation_id: only those of this rule, named by id or slug."`
 }
 
 // CacheDeleted counts deleted verdicts.

@@ -59,7 +59,7 @@ type MendConflict struct {
 	Exception      string      `json:"exception,omitempty" maxLength:"4000" doc:"Adds a case that the rule leaves out. One that names the slug of the other rule leaves out what that rule is about."`
 	Override       bool        `json:"override,omitempty" doc:"Adds an OVERRIDES relationship to the other rule, which it silences where both apply; needs a reason."`
 	Reason         string      `json:"reason,omitempty" maxLength:"2000" doc:"Why; kept with the rule or the relationship, and with the conflict."`
-	AllowWeakening bool        `json:"allow_weakening,omitempty" doc:"With override: let the rule silence one that is more severe or more binding."`
+	AllowWeakening bool        `json:"allow_weakening,omitempty" doc:"With override: let the rule silence one that is more severe or more binding. With change: let an enforced CRITICAL or HIGH rule in force demand less."`
 	Version        int         `json:"version,omitempty" minimum:"0" doc:"Version of the rule that the change or exception is made for: 412 if it has another one by now. Absent for any."`
 	DryRun         bool        `json:"dry_run,omitempty" doc:"Answer what it would lead to, and store nothing."`
 }

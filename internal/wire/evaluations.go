@@ -162,6 +162,7 @@ type EvaluationRecord struct {
 	Prompt      string           `json:"prompt_version,omitempty" doc:"Version of the judge's prompt, if a judge was asked."`
 	Calls       []ModelCall      `json:"calls,omitempty" doc:"Calls made to models, with their raw answers."`
 	Reused      []ReusedVerdict  `json:"reused,omitempty" doc:"Stored verdicts that were taken instead of calls."`
+	Stored      []StoredUnder    `json:"stored,omitempty" doc:"Keys under which verdicts of models are stored, to forget them by."`
 	Triage      *RecordedTriage  `json:"triage,omitempty" doc:"What triage found, where more rules applied than a model judges at once; absent without triage."`
 	Audit       *AuditPlace      `json:"audit,omitempty" doc:"Place in the audit chain."`
 }
@@ -171,6 +172,18 @@ type RecordedRule struct {
 	RuleID      string `json:"rule_id" doc:"The rule."`
 	Version     int    `json:"version" doc:"Its version."`
 	ContentHash string `json:"content_hash" doc:"SHA-256 of what it says."`
+}
+
+// StoredUnder are the keys of stored verdicts: of each rule on each unit.
+type StoredUnder struct {
+	Units []string     `json:"units" nullable:"false" doc:"Hashes of the subject and its pieces."`
+	Rules []StoredRule `json:"rules" nullable:"false" doc:"The rules."`
+}
+
+// StoredRule is the key of a rule among stored verdicts.
+type StoredRule struct {
+	RuleID string `json:"rule_id" doc:"The rule."`
+	Key    string `json:"key" doc:"Hash of its content."`
 }
 
 // RecordedTriage is the triage of the rules of an evaluation. Its calls are among those of the record.
@@ -215,10 +228,27 @@ func (rec *EvaluationRecord) Withhold() {
 			DurationMS: c.DurationMS, InputTokens: c.InputTokens, OutputTokens: c.OutputTokens, CachedTokens: c.CachedTokens,
 		}
 	}
-	rec.Reused = nil
+	rec.Reused, rec.Stored = nil, nil
 	if rec.Triage != nil {
 		rec.Triage = &RecordedTriage{Rules: rec.Triage.Rules}
 	}
+}
+
+// StoredKeys returns the keys of the stored verdicts that an evaluation used or left, of one rule or, for an empty id, of all. It
+// returns none for a record without keys.
+func (rec *EvaluationRecord) StoredKeys(ruleID string) (units, rules []string) {
+	for _, s := range rec.Stored {
+		took := false
+		for _, r := range s.Rules {
+			if ruleID == "" || r.RuleID == ruleID {
+				rules, took = append(rules, r.Key), true
+			}
+		}
+		if took {
+			units = append(units, s.Units...)
+		}
+	}
+	return units, rules
 }
 
 // Kind returns the leading kind of the subject; empty for an empty one.
@@ -295,25 +325,37 @@ type ModelCall struct {
 	Model         string `json:"model" doc:"The model that was asked."`
 	PromptVersion string `json:"prompt_version" doc:"Version of the prompt templates."`
 	PromptHash    string `json:"prompt_hash" doc:"SHA-256 of system text, prompt and schema, in hex."`
-	Purpose       string `json:"purpose,omitempty" enum:"judge,repair,whole,confirm,recheck,triage,triage-repair" doc:"Why it was asked."`
+	Purpose       string `json:"purpose,omitempty" enum:"judge,repair,whole,confirm,recheck,address,triage,triage-repair" doc:"Why it was asked."`
 	// Rules holds the ids of the rules asked for, in the order of their references.
 	Rules []string `json:"rules" nullable:"false" doc:"Ids of the rules asked for, in the order of R1, R2 and so on, controls left out; of several with equal statements, triage names one."`
 	// Control is the index of the control among the references: 0 where R1 is the control.
-	Control      int    `json:"control" doc:"Place of the planted control among the references, from 0; its right answer is known."`
-	Held         bool   `json:"held" doc:"True if the model answered the control rightly; else no ALLOW of the answer counts."`
-	Part         int    `json:"part" doc:"Part of the subject that was shown, from 1."`
-	Units        []int  `json:"units,omitempty" doc:"Pieces of the subject that were shown, by number from 0; absent means all of the part."`
-	Seed         string `json:"seed,omitempty" doc:"Hash of the request, which orders the rules."`
-	Nonce        string `json:"nonce,omitempty" doc:"What fence and control were made from."`
-	Plan         string `json:"plan,omitempty" doc:"How the subject was cut and the rules batched."`
-	Repair       bool   `json:"repair,omitempty" doc:"True for a second call about rules whose first answer was unusable."`
-	Raw          string `json:"raw" doc:"The model's answer as it came, cut where it is beyond what is read."`
-	Error        string `json:"error,omitempty" doc:"Why there is no answer."`
-	ErrorCode    string `json:"error_code,omitempty" doc:"Kind of that error."`
-	DurationMS   int64  `json:"duration_ms" doc:"How long the call took, in milliseconds, waiting included."`
-	InputTokens  int    `json:"input_tokens" doc:"Tokens sent."`
-	OutputTokens int    `json:"output_tokens" doc:"Tokens received."`
-	CachedTokens int    `json:"cached_tokens" doc:"Tokens sent that the provider had in its prompt cache."`
+	Control int `json:"control" doc:"Place of the planted control among the references, from 0; its right answer is known."`
+	// Controls holds all control rules of a call that judges.
+	Controls     []ControlRule `json:"controls,omitempty" doc:"Control rules among those asked for, with what was planted for each."`
+	Held         bool          `json:"held" doc:"True if the model answered every control rule rightly; else no ALLOW of the answer counts."`
+	Part         int           `json:"part" doc:"Part of the subject that was shown, from 1."`
+	Units        []int         `json:"units,omitempty" doc:"Pieces of the subject that were shown, by number from 0; absent means all of the part."`
+	Seed         string        `json:"seed,omitempty" doc:"Hash of the request, which orders the rules."`
+	Nonce        string        `json:"nonce,omitempty" doc:"What fence and control were made from."`
+	Plan         string        `json:"plan,omitempty" doc:"How the subject was cut and the rules batched."`
+	Repair       bool          `json:"repair,omitempty" doc:"True for a second call about rules whose first answer was unusable."`
+	Raw          string        `json:"raw" doc:"The model's answer as it came, cut where it is beyond what is read."`
+	Error        string        `json:"error,omitempty" doc:"Why there is no answer."`
+	ErrorCode    string        `json:"error_code,omitempty" doc:"Kind of that error."`
+	DurationMS   int64         `json:"duration_ms" doc:"How long the call took, in milliseconds, waiting included."`
+	InputTokens  int           `json:"input_tokens" doc:"Tokens sent."`
+	OutputTokens int           `json:"output_tokens" doc:"Tokens received."`
+	CachedTokens int           `json:"cached_tokens" doc:"Tokens sent that the provider had in its prompt cache."`
+}
+
+// ControlRule is a rule of a call whose right answer is known.
+type ControlRule struct {
+	Place     int           `json:"place" doc:"Place among the references, from 0."`
+	Modality  rule.Modality `json:"modality" doc:"Strength of the rule."`
+	Statement string        `json:"statement" doc:"The rule."`
+	Verdict   rule.Verdict  `json:"verdict" enum:"ALLOW,DENY" doc:"The right answer."`
+	Lines     []string      `json:"lines" nullable:"false" doc:"Lines planted in the subject."`
+	Line      int           `json:"line,omitempty" doc:"The one of them that breaks the rule, from 1."`
 }
 
 // ReusedVerdict is a stored verdict that was taken instead of a call.

@@ -33,6 +33,7 @@ type ReviseRule struct {
 	AppliesTo       Optional[rule.AppliesTo]       `json:"applies_to,omitzero" doc:"Which subjects the rule concerns; replaced as a whole."`
 	Check           Optional[rule.Check]           `json:"check,omitzero" doc:"Deterministic check; replaced as a whole."`
 	ChangeNote      string                         `json:"change_note,omitempty" doc:"Why the rule is changed."`
+	AllowWeakening  bool                           `json:"allow_weakening,omitempty" doc:"Let an enforced CRITICAL or HIGH rule in force demand less, or hold in fewer places; needs a change_note."`
 }
 
 // FileNode is a federation node in a rule file. It is found again by its id, or else by its name below its parent. What is

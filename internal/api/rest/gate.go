@@ -49,6 +49,11 @@ func (s *Server) admit(r *http.Request, e *Endpoint) (context.Context, error) {
 		if err := x.authorize(auth.ActorFrom(ctx), query.Get("project_id")); err != nil {
 			return nil, err
 		}
+		if s.cfg.Refuse != nil && !e.inner {
+			if err := s.cfg.Refuse(r, e.reads || e.asks); err != nil {
+				return nil, err
+			}
+		}
 		if !e.asks && !e.inner && s.cfg.MayAct != nil { // an evaluation is denied, and recorded
 			if err := s.cfg.MayAct(ctx, x.project, audit.IdentityFrom(ctx)); err != nil {
 				return nil, err

@@ -61,6 +61,9 @@ type Config struct {
 	RequireKey bool
 	// MayAct returns a forbidden error if the agent of an identity is suspended in a project; nil suspends none.
 	MayAct func(ctx context.Context, projectID string, id rule.Identity) error
+	// Refuse returns an error for a request that this server does not carry out. changesNothing is true for requests that only read, or ask for an
+	// evaluation. Nil refuses none.
+	Refuse func(r *http.Request, changesNothing bool) error
 	// TrustedProxies are the networks of proxies whose X-Forwarded-For names the client.
 	TrustedProxies []netip.Prefix
 	// Now is the clock; nil means time.Now.

@@ -37,7 +37,14 @@ func (a *Archive) GiveFeedback(ctx context.Context, projectID, evaluationID, rul
 		RuleVersion: v.RuleVersion, ContentHash: content, Verdict: v.Verdict, Judged: judged(v.DecidedBy),
 		At: rule.Instant(a.now()),
 	}
-	if err := a.store.Update(ctx, func(tx store.Tx) error { return tx.Feedback.Put(ctx, f) }); err != nil {
+	if err := a.store.Update(ctx, func(tx store.Tx) error {
+		if units, rules := rec.StoredKeys(v.RuleID); !correct && len(units) > 0 { // it is judged again, for everybody
+			if _, err := tx.Verdicts.Prune(ctx, projectID, store.Prune{Units: units, Rules: rules}); err != nil {
+				return err
+			}
+		}
+		return tx.Feedback.Put(ctx, f)
+	}); err != nil {
 		return nil, err
 	}
 	a.feedback.forget(projectID)

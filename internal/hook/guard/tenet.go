@@ -23,11 +23,11 @@ var reading = words(`check submit ask author replay feedback serve mcp search sc
 	evaluations/list evaluations/show webhooks/list webhooks/test webhooks/deliveries audit/verify audit/log audit/prove audit/check audit/list audit/show audit/export keys/list cache/stats jobs/list jobs/get
 	conflicts/show snapshots/environments snapshots/simulations
 	hook/claude-code hook/cursor hook/codex hook/gemini hook/copilot hook/windsurf hook/git hook/pre-commit hook/status hook/test hook/reference-transaction
-	bundle/build bundle/pull bundle/verify bundle/inspect bundle/key
+	fleet/list bundle/build bundle/pull bundle/verify bundle/inspect bundle/key
 	gateway/mcp gateway/pins/list completion doctor`)
 
 // groups are the commands of Tenet that have commands of their own.
-var groups = words(`config projects queue waivers approvals policy rules nodes documents candidates conflicts cases snapshots alerts webhooks audit keys agents cache jobs hook evaluations gateway gateway/pins bundle`)
+var groups = words(`config projects queue waivers approvals policy rules nodes documents candidates conflicts cases snapshots alerts webhooks audit keys agents cache jobs hook evaluations gateway gateway/pins bundle fleet`)
 
 // Reads reports whether a command of Tenet, such as "rules list", takes nothing out of the wall. All others ask.
 func Reads(command string) bool {

@@ -11,9 +11,11 @@ import (
 	"strings"
 	"sync"
 
+	"tenet/internal/judge/probe"
 	"tenet/internal/llm"
 	"tenet/internal/llm/llmtest"
 	"tenet/internal/rule"
+	"tenet/internal/text"
 )
 
 // Rule is a rule as the judge shows it to a model.
@@ -32,9 +34,16 @@ type Quote struct {
 	File  string `json:"file"`
 }
 
+// Seen is text that a model claims to have seen in a unit.
+type Seen struct {
+	Unit  string `json:"unit"`
+	Quote string `json:"quote"`
+}
+
 // Entry is a model's answer for one rule.
 type Entry struct {
 	Ref       string       `json:"rule_ref"`
+	Seen      []Seen       `json:"seen"`
 	Evidence  []Quote      `json:"evidence"`
 	Absence   string       `json:"absence"`
 	Reasoning string       `json:"reasoning"`
@@ -70,7 +79,7 @@ func Unsure() Entry {
 
 // Model makes a model that answers every prompt of the judge by asking decide about each rule, with the subject as it is
 // shown. An entry without a reference gets that of its rule. The control, which is no rule of anybody's, it answers rightly
-// on its own. Asked for triage, it names the rules that it would not allow.
+// on its own, like the question whether text addresses the judge. Asked for triage, it names the rules that it would not allow.
 func Model(decide func(r Rule, subject string) Entry) *llmtest.Fake {
 	return Triager(func(r Rule, subject string) bool { return decide(r, subject).Verdict != rule.Allow }, decide)
 }
@@ -91,14 +100,18 @@ func Triager(concerns func(r Rule, subject string) bool, decide func(r Rule, sub
 		}
 		var entries []Entry
 		for _, r := range all(req) {
-			e := controlEntry(r)
-			if !isControl(r) {
+			e, ok := controlEntry(r, req)
+			switch {
+			case ok:
+			case IsAddress(r):
+				e = Allow()
+			default:
 				e = decide(r, subject)
 			}
 			if e.Ref == "" {
 				e.Ref = r.Ref
 			}
-			entries = append(entries, e)
+			entries = append(entries, Sighted(req, e))
 		}
 		text := Text(entries...)
 		return llm.Response{Text: text, InputTokens: (len(req.System) + len(req.Prefix) + len(req.Prompt)) / 4, OutputTokens: len(text) / 4}, nil
@@ -111,12 +124,94 @@ func Text(entries ...Entry) string {
 		if entries[i].Evidence == nil {
 			entries[i].Evidence = []Quote{}
 		}
+		if entries[i].Seen == nil {
+			entries[i].Seen = []Seen{}
+		}
 	}
 	b, err := json.Marshal(map[string]any{"verdicts": entries})
 	if err != nil {
 		panic("judgetest: " + err.Error())
 	}
 	return string(b)
+}
+
+// IsMasked reports whether a request shows a masked view.
+func IsMasked(req llm.Request) bool { return markOf.MatchString(req.Prompt) }
+
+// IsAddress reports whether a rule is that about text that addresses the judge.
+func IsAddress(r Rule) bool {
+	return strings.HasPrefix(r.Statement, "Each line here is a text from a program, a record or a message.")
+}
+
+// AnswerAddress answers a request whether text addresses the judge: it denies by a quote, and is right about the controls.
+func AnswerAddress(req llm.Request, quote string) llm.Response {
+	var entries []Entry
+	for _, r := range all(req) {
+		e, ok := controlEntry(r, req)
+		if !ok {
+			e = Deny(text.OneLine(quote))
+			e.Ref = r.Ref
+		}
+		entries = append(entries, Sighted(req, e))
+	}
+	return llm.Response{Text: Text(entries...)}
+}
+
+// AllowEverything answers a request as a model does that obeys an order to allow everything: the control rules too.
+func AllowEverything(req llm.Request) llm.Response {
+	var entries []Entry
+	for _, r := range all(req) {
+		e := Allow()
+		e.Ref = r.Ref
+		entries = append(entries, Sighted(req, e))
+	}
+	return llm.Response{Text: Text(entries...)}
+}
+
+// Sighted returns an entry with the quotes that show what its model has seen, if it allows and has none.
+func Sighted(req llm.Request, e Entry) Entry {
+	if e.Verdict == rule.Allow && e.Seen == nil {
+		e.Seen = sights(req)
+	}
+	return e
+}
+
+var (
+	askedUnits = regexp.MustCompile(`(?m)^To allow, "seen" quotes from (.*)\.$`)
+	unitStart  = regexp.MustCompile(`(?m)^(?:@@ )?(U\d+) (.*\n)`)
+	lineStart  = regexp.MustCompile(`^\d*\| [-+ ]`)
+)
+
+// sights quotes the longest line of each unit that a request asks for.
+func sights(req llm.Request) []Seen {
+	m := askedUnits.FindStringSubmatch(req.Prompt)
+	if m == nil {
+		return []Seen{}
+	}
+	var out []Seen
+	starts := unitStart.FindAllStringSubmatchIndex(req.Prompt, -1)
+	for unit := range strings.SplitSeq(m[1], ", ") {
+		for i, at := range starts {
+			if req.Prompt[at[2]:at[3]] != unit {
+				continue
+			}
+			end := strings.Index(req.Prompt, "\nEND ") + 1
+			if i+1 < len(starts) {
+				end = starts[i+1][0]
+			}
+			best := ""
+			for line := range strings.Lines(req.Prompt[at[4]:end]) {
+				if strings.HasPrefix(line, "file ") {
+					break
+				}
+				if line = strings.TrimSpace(lineStart.ReplaceAllString(line, "")); len(line) > len(best) {
+					best = line
+				}
+			}
+			out = append(out, Seen{Unit: unit, Quote: text.Clip(best, 500, "")})
+		}
+	}
+	return out
 }
 
 // IsTriage reports whether a request is one of triage.
@@ -187,10 +282,10 @@ func Adapt(req llm.Request, answer string) string {
 		return answer
 	}
 	refs := map[string]string{}
-	control := ""
+	var controls []string
 	for _, r := range all(req) {
-		if isControl(r) {
-			control = strings.TrimSuffix(strings.TrimPrefix(Text(controlEntry(r)), `{"verdicts":[`), "]}")
+		if e, ok := controlEntry(r, req); ok {
+			controls = append(controls, strings.TrimSuffix(strings.TrimPrefix(Text(Sighted(req, e)), `{"verdicts":[`), "]}"))
 			continue
 		}
 		refs["R"+strconv.Itoa(len(refs)+1)] = r.Ref
@@ -209,6 +304,8 @@ func Adapt(req llm.Request, answer string) string {
 		}
 		return adapted
 	})
+	answer = allows.ReplaceAllString(answer, `"seen":`+strings.ReplaceAll(llm.JSON(sights(req)), "$", "$$")+`,"verdict":"ALLOW"`)
+	control := strings.Join(controls, ",")
 	rest := strings.TrimPrefix(answer, start)
 	if strings.HasPrefix(rest, "]") {
 		return start + control + rest
@@ -218,6 +315,8 @@ func Adapt(req llm.Request, answer string) string {
 
 // escapedR is the R of a reference with its digit, written with escapes.
 const escapedR = `\u0052\u003`
+
+var allows = regexp.MustCompile(`"verdict":\s*"ALLOW"`)
 
 var reference = regexp.MustCompile(`\bR\d+|\\u0052\\u003\d`)
 
@@ -239,18 +338,36 @@ func Script(answers ...string) *llmtest.Fake {
 // phrase matches the rule of a control.
 var phrase = regexp.MustCompile(`^Use the withdrawn reference (\w+ \w+ \d+)\.$`)
 
-func isControl(r Rule) bool { return phrase.MatchString(r.Statement) }
+func isControl(r Rule) bool {
+	_, _, ok := probe.Solve(r.Statement, "")
+	return ok || phrase.MatchString(r.Statement)
+}
 
-func controlEntry(r Rule) Entry {
+// controlEntry returns the right entry for a control rule.
+func controlEntry(r Rule, req llm.Request) (Entry, bool) {
 	if m := phrase.FindStringSubmatch(r.Statement); m != nil {
 		e := Deny(m[1])
 		e.Ref = r.Ref
-		return e
+		return e, true
 	}
-	return Entry{}
+	text := req.Prompt
+	if m := markOf.FindStringSubmatch(text); m != nil {
+		text = strings.ReplaceAll(text, m[1], " ")
+	}
+	_, broken, ok := probe.Solve(r.Statement, text)
+	e := Allow()
+	if broken != "" {
+		e = Deny(broken)
+	}
+	e.Ref = r.Ref
+	return e, ok
 }
 
-// Subject returns what a request shows of the subject: the text between the fences, without what is planted in it.
+// markOf finds the mark that takes the place of blanks in a masked view.
+var markOf = regexp.MustCompile(`and (\S+) is a blank in quoted lines`)
+
+// Subject returns what a request shows of the subject: the text between the fences, without the names of units and what is planted
+// in it.
 func Subject(req llm.Request) string {
 	fence := Fence(req)
 	_, after, _ := strings.Cut(req.Prompt, "\nBEGIN "+fence+"\n")
@@ -259,11 +376,32 @@ func Subject(req llm.Request) string {
 		if m := phrase.FindStringSubmatch(r.Statement); m != nil {
 			text = planted(m[1]).ReplaceAllString(text, "")
 		}
+		text = plantedBlock.ReplaceAllStringFunc(text, func(block string) string {
+			m := plantedBlock.FindStringSubmatch(block)
+			line := strings.TrimSpace(m[1] + m[2])
+			if mark := markOf.FindStringSubmatch(req.Prompt); mark != nil && strings.HasPrefix(line, `"`) {
+				line = strings.ReplaceAll(line, mark[1], " ")
+				if m[1] != "" {
+					line = strings.Trim(line, `"`)
+				}
+			}
+			if probe.Planted(r.Statement, line) {
+				return ""
+			}
+			return block
+		})
 	}
-	return text
+	text = hunkName.ReplaceAllString(text, "@@ ")
+	return coreName.ReplaceAllString(text, "$1")
 }
 
-// planted matches the file that holds a phrase, in plain or marked text.
+var (
+	plantedBlock = regexp.MustCompile(`file [^\n]* \(modified\)\n@@ U\d+ \n\d+\| \+([^\n]*)\n|U\d+ facts:\n\{\n([^\n]*)\n\}\n`)
+	hunkName     = regexp.MustCompile(`(?m)^@@ U\d+ `)
+	coreName     = regexp.MustCompile(`(?m)^U\d+ (facts:|action:|claim of the author)`)
+)
+
+// planted matches the file that holds a phrase of triage, in plain or marked text.
 func planted(phrase string) *regexp.Regexp {
 	blank := `(?: |[^\w\s])`
 	words := strings.ReplaceAll(regexp.QuoteMeta(phrase), " ", blank)

@@ -40,6 +40,7 @@ const (
 	queueKind                            // the marks of what waits in a project
 	termKind                             // the index of a project's evaluations
 	approvalKind                         // a project's approvals
+	verdictKind                          // the epoch of a project's stored verdicts
 )
 
 var (
@@ -57,6 +58,7 @@ func alertsOf(projectID string) lockDomain      { return lockDomain{alertKind, p
 func countsOf(projectID string) lockDomain      { return lockDomain{countKind, projectID} }
 func queueOf(projectID string) lockDomain       { return lockDomain{queueKind, projectID} }
 func termsOf(projectID string) lockDomain       { return lockDomain{termKind, projectID} }
+func verdictsOf(projectID string) lockDomain    { return lockDomain{verdictKind, projectID} }
 
 // lock locks a domain until the transaction ends. Outside of transactions it does nothing.
 func (s *session) lock(ctx context.Context, d lockDomain) error {
@@ -76,7 +78,7 @@ func (s *session) lock(ctx context.Context, d lockDomain) error {
 		_, err = s.exec(ctx, "lock", "SELECT pg_advisory_xact_lock(?, hashtext(?))", int32(documentLocks), d.projectID)
 	case chainKind:
 		err = s.lockRow(ctx, "SELECT 1 FROM audit_heads WHERE project_id = ? FOR UPDATE", d.projectID)
-	case submissionKind, discoveryKind, alertKind, countKind, queueKind, termKind, approvalKind:
+	case submissionKind, discoveryKind, alertKind, countKind, queueKind, termKind, approvalKind, verdictKind:
 		// These have no row to lock, and a lock on the project's row would delay changes of its rules.
 		_, err = s.exec(ctx, "lock", "SELECT pg_advisory_xact_lock(hashtextextended(?, ?))", d.projectID, int64(advisory+d.kind))
 	}

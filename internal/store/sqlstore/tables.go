@@ -39,6 +39,7 @@ type (
 	logTable        struct{ *session }
 	inForceTable    struct{ *session }
 	bundleTable     struct{ *session }
+	edgeTable       struct{ *session }
 )
 
 // readers returns the readers of a session.
@@ -79,6 +80,7 @@ func (s *session) readers() store.Readers {
 		Logs:        logTable{s},
 		InForce:     inForceTable{s},
 		Bundles:     bundleTable{s},
+		Edges:       edgeTable{s},
 	}
 }
 
@@ -120,5 +122,6 @@ func (s *session) tx() store.Tx {
 		Logs:        logTable{s},
 		InForce:     inForceTable{s},
 		Bundles:     bundleTable{s},
+		Edges:       edgeTable{s},
 	}
 }

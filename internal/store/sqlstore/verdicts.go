@@ -19,6 +19,19 @@ func (t verdictTable) List(ctx context.Context, projectID string, units []string
 		})
 }
 
+// Epoch implements store.VerdictReader.
+func (t verdictTable) Epoch(ctx context.Context, projectID string) (int64, error) {
+	return t.epoch(ctx, projectID, unlocked)
+}
+
+func (t verdictTable) epoch(ctx context.Context, projectID string, d lockDomain) (int64, error) {
+	list, err := many(ctx, t.session, d, "verdict epochs", "SELECT epoch FROM verdict_epochs WHERE project_id = ?", []any{projectID}, func(n *int64) []any { return []any{n} })
+	if err != nil || len(list) == 0 {
+		return 0, err
+	}
+	return list[0], nil
+}
+
 // Stats implements store.VerdictReader.
 func (t verdictTable) Stats(ctx context.Context, projectID string) (wire.VerdictStats, error) {
 	return one(ctx, t.session, unlocked, "verdict stats",
@@ -31,7 +44,17 @@ func (t verdictTable) Stats(ctx context.Context, projectID string) (wire.Verdict
 // Put implements store.VerdictTx. Nodes put the same verdicts at the same time: all insert in the same order, so
 // that they do not deadlock.
 func (t verdictTable) Put(ctx context.Context, list []store.Verdict) ([]store.Verdict, error) {
-	list = slices.Clone(list)
+	if len(list) == 0 {
+		return nil, nil
+	}
+	now, err := t.epoch(ctx, list[0].ProjectID, verdictsOf(list[0].ProjectID))
+	if err != nil {
+		return nil, err
+	}
+	list = slices.DeleteFunc(slices.Clone(list), func(v store.Verdict) bool { return v.Epoch != now })
+	if len(list) == 0 {
+		return nil, nil
+	}
 	slices.SortStableFunc(list, func(a, b store.Verdict) int {
 		return cmp.Or(cmp.Compare(a.ProjectID, b.ProjectID), cmp.Compare(a.Unit, b.Unit), cmp.Compare(a.Rule, b.Rule))
 	})
@@ -70,6 +93,15 @@ func (t verdictTable) differing(ctx context.Context, list []store.Verdict) ([]st
 
 // Prune implements store.VerdictTx.
 func (t verdictTable) Prune(ctx context.Context, projectID string, p store.Prune) (int64, error) {
+	if p.Requested() {
+		if err := t.lock(ctx, verdictsOf(projectID)); err != nil {
+			return 0, err
+		}
+		if _, err := t.exec(ctx, "begin an epoch of verdicts",
+			"INSERT INTO verdict_epochs (project_id, epoch) VALUES (?, 1) ON CONFLICT (project_id) DO UPDATE SET epoch = verdict_epochs.epoch + 1", projectID); err != nil {
+			return 0, err
+		}
+	}
 	if p.All {
 		return t.exec(ctx, "prune verdicts", "DELETE FROM verdicts WHERE project_id = ?", projectID)
 	}
@@ -80,6 +112,15 @@ func (t verdictTable) Prune(ctx context.Context, projectID string, p store.Prune
 			return 0, err
 		}
 		deleted = n
+	}
+	if len(p.Units) > 0 && len(p.Rules) > 0 {
+		units, unitArg := t.d.in("unit", p.Units)
+		rules, ruleArg := t.d.in("rule", p.Rules)
+		n, err := t.exec(ctx, "prune verdicts", "DELETE FROM verdicts WHERE project_id = ? AND "+units+" AND "+rules, projectID, unitArg, ruleArg)
+		if err != nil {
+			return 0, err
+		}
+		deleted += n
 	}
 	if p.MaxBytes <= 0 {
 		return deleted, nil

@@ -104,3 +104,52 @@ func testPruneVerdicts(t *testing.T, f *fixture) {
 		t.Error("verdicts of another project were pruned")
 	}
 }
+
+// testForgetVerdicts deletes by keys, and checks what an epoch refuses.
+func testForgetVerdicts(t *testing.T, f *fixture) {
+	epoch := func() int64 {
+		t.Helper()
+		n, err := f.s.Verdicts.Epoch(f.ctx, "p")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	f.put(verdict("p", "u1", "r1", "a", 0), verdict("p", "u1", "r2", "b", 0), verdict("p", "u2", "r1", "c", 0), verdict("q", "u1", "r1", "d", 0))
+	if n := epoch(); n != 0 {
+		t.Errorf("the first epoch is %d", n)
+	}
+	forget := func(p store.Prune) (deleted int64) {
+		t.Helper()
+		f.update(func(tx store.Tx) (err error) {
+			deleted, err = tx.Verdicts.Prune(f.ctx, "p", p)
+			return err
+		})
+		return deleted
+	}
+	if n := forget(store.Prune{Units: []string{"u1", "u9"}, Rules: []string{"r1", "r9"}}); n != 1 || epoch() != 1 {
+		t.Errorf("%d deleted in epoch %d, want 1 in 1", n, epoch())
+	}
+	if list := f.verdicts("p", "u1", "u2"); len(list) != 2 || list[0].Entry != "b" || list[1].Entry != "c" {
+		t.Errorf("left are %v", list)
+	}
+	if list := f.verdicts("q", "u1"); len(list) != 1 {
+		t.Errorf("another project has %v", list)
+	}
+	// A verdict that was begun before is not stored, one that was begun afterwards is.
+	late, fresh := verdict("p", "u1", "r1", "late", 0), verdict("p", "u1", "r1", "fresh", 0)
+	fresh.Epoch = 1
+	if f.put(late); len(f.verdicts("p", "u1")) != 1 {
+		t.Error("a verdict of an epoch that is over was stored")
+	}
+	if f.put(fresh); len(f.verdicts("p", "u1")) != 2 {
+		t.Error("a verdict of this epoch was not stored")
+	}
+	forget(store.Prune{MaxBytes: 1})
+	if epoch() != 1 {
+		t.Error("making room begins an epoch")
+	}
+	if forget(store.Prune{All: true}); epoch() != 2 || len(f.verdicts("p", "u1", "u2")) != 0 {
+		t.Errorf("epoch %d after deleting all", epoch())
+	}
+}

@@ -329,6 +329,15 @@ var (
 	WithdrawApproval = post[wire.DecideApproval, rule.Approval]("/api/v1/approvals/{id}/withdraw")
 )
 
+// Edges.
+var (
+	ListFleet       = get[wire.Fleet]("/api/v1/fleet")
+	GetEdge         = get[wire.FleetEdge]("/api/v1/fleet/{edge}")
+	ChangeEdge      = patch[wire.ChangeEdge, wire.FleetEdge]("/api/v1/fleet/{edge}")
+	ReportEdge      = post[wire.EdgeReport, wire.EdgeOrders]("/api/v1/fleet/{edge}/reports").again()
+	SendEdgeRecords = post[wire.EdgeRecords, wire.AuditHead]("/api/v1/fleet/{edge}/records").again()
+)
+
 // Bundles.
 var (
 	GetBundle      = get[[]byte]("/api/v1/bundles/{environment}").large()

@@ -1259,6 +1259,15 @@ export interface CategoryRequest {
   tags?: Array<string> | null;
 }
 
+export interface ChangeEdge {
+  /** Answer no evaluations. */
+  paused?: boolean | null;
+  /** Stay at the bundle in use. */
+  pinned?: boolean | null;
+  /** Read the place of bundles again. */
+  reread?: boolean;
+}
+
 export interface ChangeFigure {
   /** What was done, such as created or revised. Of imports, rules are counted. */
   action: string;
@@ -1509,6 +1518,21 @@ export interface Contradiction {
   reason: string;
   /** The rule of the project. */
   rule: RuleExcerpt;
+}
+
+export interface ControlRule {
+  /** The one of them that breaks the rule, from 1. */
+  line?: number;
+  /** Lines planted in the subject. */
+  lines: Array<string>;
+  /** Strength of the rule. */
+  modality: string;
+  /** Place among the references, from 0. */
+  place: number;
+  /** The rule. */
+  statement: string;
+  /** The right answer. */
+  verdict: "ALLOW" | "DENY" | (string & {});
 }
 
 export interface Corpus {
@@ -2188,6 +2212,84 @@ export interface Dormant {
   total: number | null;
 }
 
+export interface EdgeOrders {
+  /** Answer no evaluations. */
+  paused?: boolean;
+  /** Stay at the bundle in use. */
+  pinned?: boolean;
+  /** Last entry of the edge that the server has stored; the next one is to be sent. */
+  received: AuditHead;
+  /** Number of requests to read the place of bundles again. */
+  reread?: number;
+}
+
+export interface EdgeRecord {
+  /** Who asked. */
+  actor: string;
+  /** When it was made. */
+  at: string;
+  /** The record, compressed with zstd, in base64. */
+  body: string;
+  /** Hash of the entry. */
+  hash: string;
+  /** Its id; for an evaluation the evaluation_id. */
+  id: string;
+  /** Its kind. */
+  kind: string;
+  /** Mode of an evaluation. */
+  mode?: string;
+  /** Hash of the entry before; empty for the first. */
+  prev_hash: string;
+  /** Its number in the chain of the edge. */
+  seq: number;
+  /** Overall verdict of an evaluation. */
+  verdict?: string;
+}
+
+export interface EdgeRecords {
+  /** Entries that follow one another. */
+  entries: Array<EdgeRecord>;
+  /** Signed note of the edge over project, name, and number and hash of the last entry. */
+  note: string;
+}
+
+export interface EdgeReport {
+  /** Hash of the bundle in use. */
+  bundle: string;
+  /** Seconds since a server vouched for it. */
+  bundle_age_s: number;
+  /** Number of the bundle in use. */
+  bundle_seq: number;
+  /** Environment whose bundles it takes. */
+  environment: "production" | "staging" | "development" | (string & {});
+  /** Evaluations since its start. */
+  evaluations: number;
+  /** Number of the last entry of its chain. */
+  head: number;
+  /** Verifier key with which the edge signs its records. The first one that a name comes with stays. */
+  key: string;
+  /** State of its model; absent without one. */
+  model_status?: string;
+  /** True if it answers no evaluations. */
+  paused?: boolean;
+  /** True if it stays at its bundle. */
+  pinned?: boolean;
+  /** Why it cannot fetch bundles or send records. */
+  problem?: string;
+  /** Records that wait to be sent. */
+  spool: number;
+  /** Age of the oldest, in seconds. */
+  spool_age_s: number;
+  /** Bytes of them. */
+  spool_bytes: number;
+  /** True if that is more than it may be. */
+  stale?: boolean;
+  /** When it was started. */
+  started_at: string;
+  /** Version of Tenet. */
+  version: string;
+}
+
 export interface EffectivePeriod {
   /** First instant at which the rule holds. */
   from?: string;
@@ -2292,6 +2394,12 @@ export interface EvaluateRequest {
 export interface Evaluation {
   /** The approval that the evaluation has used, asked for or found waiting; absent without any. */
   approval?: EvaluationApproval;
+  /** Bundle by which an edge has evaluated: the hash of its text. Absent from servers. */
+  bundle?: string;
+  /** Seconds since the server last vouched that this bundle is the newest. Absent from servers. */
+  bundle_age_s?: number;
+  /** What an edge does because its bundle is older than max_age or its records have no room: closed is DENY, confirm is never ALLOW. Absent otherwise. */
+  bundle_stale?: "open" | "confirm" | "closed" | (string & {});
   /** Version of the corpus that was applied. */
   corpus_version: number;
   /** Model calls and tokens. */
@@ -2399,6 +2507,8 @@ export interface EvaluationRecord {
   rules: Array<RecordedRule>;
   /** As requested. */
   severity_min: string;
+  /** Keys under which verdicts of models are stored, to forget them by. */
+  stored?: Array<StoredUnder> | null;
   /** What was judged, as far as it is kept. */
   subject: RecordedSubject;
   /** SHA-256 of the normalised subject as it was judged, secrets included. */
@@ -2774,6 +2884,38 @@ export interface Finding {
   message: string;
   /** Words of the statement, or name of the test case, that it is about. */
   quote?: string;
+}
+
+export interface Fleet {
+  /** Edges of the page, by name. */
+  items: Array<FleetEdge>;
+  /** The page, from 1. */
+  page: number;
+  /** Edges a page. */
+  page_size: number;
+  /** How far the newest bundles have come, over all edges. */
+  rollout: Array<Rollout>;
+  /** Number of all edges. */
+  total: number;
+}
+
+export interface FleetEdge {
+  /** When it first did. */
+  created_at: string;
+  /** True if it has the newest bundle. */
+  current: boolean;
+  /** Name of the edge. */
+  name: string;
+  /** What it is to do, and how much of its chain the server has. */
+  orders: EdgeOrders;
+  /** edge_silent: no report for 30 seconds; edge_stale: its bundle is too old; spool_growing: records wait for more than a minute. */
+  problems: Array<string>;
+  /** Its last report. */
+  report: EdgeReport;
+  /** When it last reported. */
+  seen_at: string;
+  /** Records of evaluations by versions of rules that the server does not have. */
+  unknown_rules: number;
 }
 
 export interface Flip {
@@ -3309,7 +3451,7 @@ export interface MeasuredRule {
 }
 
 export interface MendConflict {
-  /** With override: let the rule silence one that is more severe or more binding. */
+  /** With override: let the rule silence one that is more severe or more binding. With change: let an enforced CRITICAL or HIGH rule in force demand less. */
   allow_weakening?: boolean;
   /** Changes the rule, as a revision does. */
   change?: ReviseRule;
@@ -3384,13 +3526,15 @@ export interface ModelCall {
   cached_tokens: number;
   /** Place of the planted control among the references, from 0; its right answer is known. */
   control: number;
+  /** Control rules among those asked for, with what was planted for each. */
+  controls?: Array<ControlRule> | null;
   /** How long the call took, in milliseconds, waiting included. */
   duration_ms: number;
   /** Why there is no answer. */
   error?: string;
   /** Kind of that error. */
   error_code?: string;
-  /** True if the model answered the control rightly; else no ALLOW of the answer counts. */
+  /** True if the model answered every control rule rightly; else no ALLOW of the answer counts. */
   held: boolean;
   /** Tokens sent. */
   input_tokens: number;
@@ -3409,7 +3553,7 @@ export interface ModelCall {
   /** Version of the prompt templates. */
   prompt_version: string;
   /** Why it was asked. */
-  purpose?: "judge" | "repair" | "whole" | "confirm" | "recheck" | "triage" | "triage-repair" | (string & {});
+  purpose?: "judge" | "repair" | "whole" | "confirm" | "recheck" | "address" | "triage" | "triage-repair" | (string & {});
   /** The model's answer as it came, cut where it is beyond what is read. */
   raw: string;
   /** True for a second call about rules whose first answer was unusable. */
@@ -4473,8 +4617,12 @@ export interface Proposals {
 export interface PruneCache {
   /** Delete verdicts made before this time. */
   before?: string;
+  /** Delete the verdicts that this evaluation used or left. */
+  evaluation_id?: string;
   /** Delete the oldest until the text of the others has at most so many bytes. */
   max_bytes?: number;
+  /** With evaluation_id: only those of this rule, named by id or slug. */
+  rule_id?: string;
 }
 
 export interface Queue {
@@ -4933,6 +5081,8 @@ export interface ReviewComment {
 }
 
 export interface ReviseRule {
+  /** Let an enforced CRITICAL or HIGH rule in force demand less, or hold in fewer places; needs a change_note. */
+  allow_weakening?: boolean;
   /** Which subjects the rule concerns; replaced as a whole. */
   applies_to?: AppliesTo | null;
   /** Why the rule is changed. */
@@ -5104,6 +5254,17 @@ export interface RolledBack {
   rolled_back_from: string;
   /** The snapshot that is active now. */
   rolled_back_to: string;
+}
+
+export interface Rollout {
+  /** Number of its newest bundle. */
+  bundle_seq: number;
+  /** Those of them that have it. */
+  current: number;
+  /** Edges of the environment that are not silent. */
+  edges: number;
+  /** The environment. */
+  environment: string;
 }
 
 export interface RotateKey {
@@ -6100,9 +6261,29 @@ export interface SourcedRules {
   total: number;
 }
 
+export interface StoredRule {
+  /** Hash of its content. */
+  key: string;
+  /** The rule. */
+  rule_id: string;
+}
+
+export interface StoredUnder {
+  /** The rules. */
+  rules: Array<StoredRule>;
+  /** Hashes of the subject and its pieces. */
+  units: Array<string>;
+}
+
 export interface SubmissionAnswer {
   /** The approval that the evaluation has used, asked for or found waiting; absent without any. */
   approval?: EvaluationApproval;
+  /** Bundle by which an edge has evaluated: the hash of its text. Absent from servers. */
+  bundle?: string;
+  /** Seconds since the server last vouched that this bundle is the newest. Absent from servers. */
+  bundle_age_s?: number;
+  /** What an edge does because its bundle is older than max_age or its records have no room: closed is DENY, confirm is never ALLOW. Absent otherwise. */
+  bundle_stale?: "open" | "confirm" | "closed" | (string & {});
   /** Version of the corpus that was applied. */
   corpus_version: number;
   /** Model calls and tokens. */

@@ -147,7 +147,7 @@ export class Operations {
     return this.#caller.call({ method: "GET", path: "/api/v1/cache", answer: "json", query: { project_id: parameters.projectId }, again: true }, options);
   }
 
-  /** Delete old stored verdicts. By age, by size, or both. The server judges again when it needs a deleted verdict. */
+  /** Delete old stored verdicts. By age, by size, or those of one evaluation. Other servers follow within a second; of verdicts deleted by size they may use what they have in memory. The server judges again when it needs a deleted verdict. */
   pruneCache(body: models.PruneCache, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.CacheDeleted> {
     return this.#caller.call({ method: "POST", path: "/api/v1/cache/prune", answer: "json", body, query: { project_id: parameters.projectId } }, options);
   }
@@ -442,6 +442,31 @@ export class Operations {
     return this.#caller.call({ method: "DELETE", path: `/api/v1/federations/${segment(nodeId)}/rules/${segment(ruleId)}`, answer: "none", query: { project_id: parameters.projectId, allow_weakening: parameters.allowWeakening, reason: parameters.reason }, again: true }, options);
   }
 
+  /** List the edges of a project. With their last reports, problems (edge_silent, edge_stale, spool_growing), and how far the newest bundles have come. */
+  listFleet(parameters: { projectId?: string; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.Fleet> {
+    return this.#caller.call({ method: "GET", path: "/api/v1/fleet", answer: "json", query: { project_id: parameters.projectId, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
+  }
+
+  /** Get an edge. */
+  getEdge(edge: string, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.FleetEdge> {
+    return this.#caller.call({ method: "GET", path: `/api/v1/fleet/${segment(edge)}`, answer: "json", query: { project_id: parameters.projectId }, again: true }, options);
+  }
+
+  /** Pin or pause an edge, or have it read its bundles again. The edge does so at its next report, within its interval. It is in the audit log. */
+  changeEdge(edge: string, body: models.ChangeEdge, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.FleetEdge> {
+    return this.#caller.call({ method: "PATCH", path: `/api/v1/fleet/${segment(edge)}`, answer: "json", body, query: { project_id: parameters.projectId } }, options);
+  }
+
+  /** Send records of an edge. For edges. Entries are verified (signature, hashes, order) and stored as the chain of the edge; evaluations among them are found by their id and replayed as those of the server. Sending them again does nothing. The answer is the end of the chain that is stored; 409 if the entries do not follow it. */
+  sendEdgeRecords(edge: string, body: models.EdgeRecords, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.AuditHead> {
+    return this.#caller.call({ method: "POST", path: `/api/v1/fleet/${segment(edge)}/records`, answer: "json", body, query: { project_id: parameters.projectId } }, options);
+  }
+
+  /** Report how an edge fares. For edges. The answer says what the edge is to do, and how much of its chain is stored. The first key that a name comes with stays: 409 for another. */
+  reportEdge(edge: string, body: models.EdgeReport, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.EdgeOrders> {
+    return this.#caller.call({ method: "POST", path: `/api/v1/fleet/${segment(edge)}/reports`, answer: "json", body, query: { project_id: parameters.projectId } }, options);
+  }
+
   /** Receive signed submissions. A submission, signed by the Standard Webhooks specification instead of an API key. The server evaluates it in the background, once for each webhook-id. */
   ingestGeneric(body: models.SubmissionRequest, options: CallOptions = {}): Promise<models.SubmissionState> {
     return this.#caller.call({ method: "POST", path: "/api/v1/gateway/ingest/generic", answer: "json", body }, options);
@@ -662,7 +687,7 @@ export class Operations {
     return this.#caller.call({ method: "GET", path: `/api/v1/rules/${segment(id)}`, answer: "json", query: { project_id: parameters.projectId }, again: true }, options);
   }
 
-  /** Revise a rule. Absent fields stay as they are; null clears. A change makes a new version. The status is changed by a transition. */
+  /** Revise a rule. Absent fields stay as they are; null clears. A change makes a new version. The status is changed by a transition. An enforced CRITICAL or HIGH rule in force demands less, or holds in fewer places, only with allow_weakening and a change_note; where the project demands two people, the second one decides. */
   reviseRule(id: string, body: models.ReviseRule, parameters: { projectId?: string; ifMatch?: string } = {}, options: CallOptions = {}): Promise<models.Rule> {
     return this.#caller.call({ method: "PATCH", path: `/api/v1/rules/${segment(id)}`, answer: "json", body, headers: { "If-Match": parameters.ifMatch }, query: { project_id: parameters.projectId } }, options);
   }

@@ -486,7 +486,7 @@ class Operations:
         *,
         project_id: str | None = None,
     ) -> models.CacheDeleted:
-        """Delete old stored verdicts. By age, by size, or both. The server judges again when it needs a deleted verdict."""
+        """Delete old stored verdicts. By age, by size, or those of one evaluation. Other servers follow within a second; of verdicts deleted by size they may use what they have in memory. The server judges again when it needs a deleted verdict."""
         return self._caller.call(
             "POST",
             "/api/v1/cache/prune",
@@ -1461,6 +1461,85 @@ class Operations:
             again=True,
         )
 
+    def list_fleet(
+        self,
+        *,
+        project_id: str | None = None,
+        page: int | None = None,
+        page_size: int | None = None,
+    ) -> models.Fleet:
+        """List the edges of a project. With their last reports, problems (edge_silent, edge_stale, spool_growing), and how far the newest bundles have come."""
+        return self._caller.call(
+            "GET",
+            "/api/v1/fleet",
+            models.Fleet,
+            query={"project_id": project_id, "page": page, "page_size": page_size},
+            again=True,
+        )
+
+    def get_edge(
+        self,
+        edge: str,
+        *,
+        project_id: str | None = None,
+    ) -> models.FleetEdge:
+        """Get an edge."""
+        return self._caller.call(
+            "GET",
+            f"/api/v1/fleet/{segment(edge)}",
+            models.FleetEdge,
+            query={"project_id": project_id},
+            again=True,
+        )
+
+    def change_edge(
+        self,
+        edge: str,
+        body: models.ChangeEdge | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.FleetEdge:
+        """Pin or pause an edge, or have it read its bundles again. The edge does so at its next report, within its interval. It is in the audit log."""
+        return self._caller.call(
+            "PATCH",
+            f"/api/v1/fleet/{segment(edge)}",
+            models.FleetEdge,
+            body=body,
+            query={"project_id": project_id},
+        )
+
+    def send_edge_records(
+        self,
+        edge: str,
+        body: models.EdgeRecords | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.AuditHead:
+        """Send records of an edge. For edges. Entries are verified (signature, hashes, order) and stored as the chain of the edge; evaluations among them are found by their id and replayed as those of the server. Sending them again does nothing. The answer is the end of the chain that is stored; 409 if the entries do not follow it."""
+        return self._caller.call(
+            "POST",
+            f"/api/v1/fleet/{segment(edge)}/records",
+            models.AuditHead,
+            body=body,
+            query={"project_id": project_id},
+        )
+
+    def report_edge(
+        self,
+        edge: str,
+        body: models.EdgeReport | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.EdgeOrders:
+        """Report how an edge fares. For edges. The answer says what the edge is to do, and how much of its chain is stored. The first key that a name comes with stays: 409 for another."""
+        return self._caller.call(
+            "POST",
+            f"/api/v1/fleet/{segment(edge)}/reports",
+            models.EdgeOrders,
+            body=body,
+            query={"project_id": project_id},
+        )
+
     def ingest_generic(
         self,
         body: models.SubmissionRequest | Mapping[str, Any],
@@ -2187,7 +2266,7 @@ class Operations:
         project_id: str | None = None,
         if_match: str | None = None,
     ) -> models.Rule:
-        """Revise a rule. Absent fields stay as they are; null clears. A change makes a new version. The status is changed by a transition."""
+        """Revise a rule. Absent fields stay as they are; null clears. A change makes a new version. The status is changed by a transition. An enforced CRITICAL or HIGH rule in force demands less, or holds in fewer places, only with allow_weakening and a change_note; where the project demands two people, the second one decides."""
         return self._caller.call(
             "PATCH",
             f"/api/v1/rules/{segment(id)}",
@@ -3802,7 +3881,7 @@ class AsyncOperations:
         *,
         project_id: str | None = None,
     ) -> models.CacheDeleted:
-        """Delete old stored verdicts. By age, by size, or both. The server judges again when it needs a deleted verdict."""
+        """Delete old stored verdicts. By age, by size, or those of one evaluation. Other servers follow within a second; of verdicts deleted by size they may use what they have in memory. The server judges again when it needs a deleted verdict."""
         return await self._caller.call(
             "POST",
             "/api/v1/cache/prune",
@@ -4777,6 +4856,85 @@ class AsyncOperations:
             again=True,
         )
 
+    async def list_fleet(
+        self,
+        *,
+        project_id: str | None = None,
+        page: int | None = None,
+        page_size: int | None = None,
+    ) -> models.Fleet:
+        """List the edges of a project. With their last reports, problems (edge_silent, edge_stale, spool_growing), and how far the newest bundles have come."""
+        return await self._caller.call(
+            "GET",
+            "/api/v1/fleet",
+            models.Fleet,
+            query={"project_id": project_id, "page": page, "page_size": page_size},
+            again=True,
+        )
+
+    async def get_edge(
+        self,
+        edge: str,
+        *,
+        project_id: str | None = None,
+    ) -> models.FleetEdge:
+        """Get an edge."""
+        return await self._caller.call(
+            "GET",
+            f"/api/v1/fleet/{segment(edge)}",
+            models.FleetEdge,
+            query={"project_id": project_id},
+            again=True,
+        )
+
+    async def change_edge(
+        self,
+        edge: str,
+        body: models.ChangeEdge | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.FleetEdge:
+        """Pin or pause an edge, or have it read its bundles again. The edge does so at its next report, within its interval. It is in the audit log."""
+        return await self._caller.call(
+            "PATCH",
+            f"/api/v1/fleet/{segment(edge)}",
+            models.FleetEdge,
+            body=body,
+            query={"project_id": project_id},
+        )
+
+    async def send_edge_records(
+        self,
+        edge: str,
+        body: models.EdgeRecords | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.AuditHead:
+        """Send records of an edge. For edges. Entries are verified (signature, hashes, order) and stored as the chain of the edge; evaluations among them are found by their id and replayed as those of the server. Sending them again does nothing. The answer is the end of the chain that is stored; 409 if the entries do not follow it."""
+        return await self._caller.call(
+            "POST",
+            f"/api/v1/fleet/{segment(edge)}/records",
+            models.AuditHead,
+            body=body,
+            query={"project_id": project_id},
+        )
+
+    async def report_edge(
+        self,
+        edge: str,
+        body: models.EdgeReport | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.EdgeOrders:
+        """Report how an edge fares. For edges. The answer says what the edge is to do, and how much of its chain is stored. The first key that a name comes with stays: 409 for another."""
+        return await self._caller.call(
+            "POST",
+            f"/api/v1/fleet/{segment(edge)}/reports",
+            models.EdgeOrders,
+            body=body,
+            query={"project_id": project_id},
+        )
+
     async def ingest_generic(
         self,
         body: models.SubmissionRequest | Mapping[str, Any],
@@ -5503,7 +5661,7 @@ class AsyncOperations:
         project_id: str | None = None,
         if_match: str | None = None,
     ) -> models.Rule:
-        """Revise a rule. Absent fields stay as they are; null clears. A change makes a new version. The status is changed by a transition."""
+        """Revise a rule. Absent fields stay as they are; null clears. A change makes a new version. The status is changed by a transition. An enforced CRITICAL or HIGH rule in force demands less, or holds in fewer places, only with allow_weakening and a change_note; where the project demands two people, the second one decides."""
         return await self._caller.call(
             "PATCH",
             f"/api/v1/rules/{segment(id)}",

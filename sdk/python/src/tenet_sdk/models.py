@@ -82,6 +82,7 @@ __all__ = [
     "CaseChanges",
     "CaseFile",
     "CategoryRequest",
+    "ChangeEdge",
     "ChangeFigure",
     "ChangeKey",
     "ChangeNode",
@@ -98,6 +99,7 @@ __all__ = [
     "ConflictSide",
     "ContextRequest",
     "Contradiction",
+    "ControlRule",
     "Corpus",
     "Cost",
     "Counts",
@@ -141,6 +143,10 @@ __all__ = [
     "DocumentSearchPage",
     "DocumentSubject",
     "Dormant",
+    "EdgeOrders",
+    "EdgeRecord",
+    "EdgeRecords",
+    "EdgeReport",
     "EffectivePeriod",
     "EffectiveRule",
     "EffectiveRules",
@@ -177,6 +183,8 @@ __all__ = [
     "FileOverride",
     "Filter",
     "Finding",
+    "Fleet",
+    "FleetEdge",
     "Flip",
     "Floor",
     "FoundRules",
@@ -323,6 +331,7 @@ __all__ = [
     "RevisionReplay",
     "RollbackSnapshot",
     "RolledBack",
+    "Rollout",
     "RotateKey",
     "RotateSecret",
     "Rule",
@@ -381,6 +390,8 @@ __all__ = [
     "Snapshots",
     "SourceRef",
     "SourcedRules",
+    "StoredRule",
+    "StoredUnder",
     "SubmissionAnswer",
     "SubmissionFailure",
     "SubmissionFieldError",
@@ -1677,6 +1688,15 @@ class CategoryRequest(Struct, kw_only=True, omit_defaults=True):
     """Labels that the rule must all have, in any letter case."""
 
 
+class ChangeEdge(Struct, kw_only=True, omit_defaults=True):
+    paused: bool | None | UnsetType = UNSET
+    """Answer no evaluations."""
+    pinned: bool | None | UnsetType = UNSET
+    """Stay at the bundle in use."""
+    reread: bool | None = None
+    """Read the place of bundles again."""
+
+
 class ChangeFigure(Struct, kw_only=True, omit_defaults=True):
     action: str
     """What was done, such as created or revised. Of imports, rules are counted."""
@@ -1923,6 +1943,21 @@ class Contradiction(Struct, kw_only=True, omit_defaults=True):
     """Why they conflict."""
     rule: RuleExcerpt
     """The rule of the project."""
+
+
+class ControlRule(Struct, kw_only=True, omit_defaults=True):
+    line: int | None = None
+    """The one of them that breaks the rule, from 1."""
+    lines: list[str]
+    """Lines planted in the subject."""
+    modality: str
+    """Strength of the rule."""
+    place: int
+    """Place among the references, from 0."""
+    statement: str
+    """The rule."""
+    verdict: str
+    """The right answer."""
 
 
 class Corpus(Struct, kw_only=True, omit_defaults=True):
@@ -2598,6 +2633,84 @@ class Dormant(Struct, kw_only=True, omit_defaults=True):
     """How many there are; null before the rules are measured, and where records of the time in question are gone."""
 
 
+class EdgeOrders(Struct, kw_only=True, omit_defaults=True):
+    paused: bool | None = None
+    """Answer no evaluations."""
+    pinned: bool | None = None
+    """Stay at the bundle in use."""
+    received: AuditHead
+    """Last entry of the edge that the server has stored; the next one is to be sent."""
+    reread: int | None = None
+    """Number of requests to read the place of bundles again."""
+
+
+class EdgeRecord(Struct, kw_only=True, omit_defaults=True):
+    actor: str
+    """Who asked."""
+    at: datetime
+    """When it was made."""
+    body: str
+    """The record, compressed with zstd, in base64."""
+    hash: str
+    """Hash of the entry."""
+    id: str
+    """Its id; for an evaluation the evaluation_id."""
+    kind: str
+    """Its kind."""
+    mode: str | None = None
+    """Mode of an evaluation."""
+    prev_hash: str
+    """Hash of the entry before; empty for the first."""
+    seq: int
+    """Its number in the chain of the edge."""
+    verdict: str | None = None
+    """Overall verdict of an evaluation."""
+
+
+class EdgeRecords(Struct, kw_only=True, omit_defaults=True):
+    entries: list[EdgeRecord]
+    """Entries that follow one another."""
+    note: str
+    """Signed note of the edge over project, name, and number and hash of the last entry."""
+
+
+class EdgeReport(Struct, kw_only=True, omit_defaults=True):
+    bundle: str
+    """Hash of the bundle in use."""
+    bundle_age_s: int
+    """Seconds since a server vouched for it."""
+    bundle_seq: int
+    """Number of the bundle in use."""
+    environment: str
+    """Environment whose bundles it takes."""
+    evaluations: int
+    """Evaluations since its start."""
+    head: int
+    """Number of the last entry of its chain."""
+    key: str
+    """Verifier key with which the edge signs its records. The first one that a name comes with stays."""
+    model_status: str | None = None
+    """State of its model; absent without one."""
+    paused: bool | None = None
+    """True if it answers no evaluations."""
+    pinned: bool | None = None
+    """True if it stays at its bundle."""
+    problem: str | None = None
+    """Why it cannot fetch bundles or send records."""
+    spool: int
+    """Records that wait to be sent."""
+    spool_age_s: int
+    """Age of the oldest, in seconds."""
+    spool_bytes: int
+    """Bytes of them."""
+    stale: bool | None = None
+    """True if that is more than it may be."""
+    started_at: datetime
+    """When it was started."""
+    version: str
+    """Version of Tenet."""
+
+
 class EffectivePeriod(Struct, kw_only=True, omit_defaults=True):
     from_: datetime | None = field(name="from", default=None)
     """First instant at which the rule holds."""
@@ -2702,6 +2815,12 @@ class EvaluateRequest(Struct, kw_only=True, omit_defaults=True):
 class Evaluation(Struct, kw_only=True, omit_defaults=True):
     approval: EvaluationApproval | None = None
     """The approval that the evaluation has used, asked for or found waiting; absent without any."""
+    bundle: str | None = None
+    """Bundle by which an edge has evaluated: the hash of its text. Absent from servers."""
+    bundle_age_s: int | None = None
+    """Seconds since the server last vouched that this bundle is the newest. Absent from servers."""
+    bundle_stale: str | None = None
+    """What an edge does because its bundle is older than max_age or its records have no room: closed is DENY, confirm is never ALLOW. Absent otherwise."""
     corpus_version: int
     """Version of the corpus that was applied."""
     cost: Cost
@@ -2809,6 +2928,8 @@ class EvaluationRecord(Struct, kw_only=True, omit_defaults=True):
     """The rules that were judged, as they were."""
     severity_min: str
     """As requested."""
+    stored: list[StoredUnder] | None = None
+    """Keys under which verdicts of models are stored, to forget them by."""
     subject: RecordedSubject
     """What was judged, as far as it is kept."""
     subject_hash: str
@@ -3184,6 +3305,38 @@ class Finding(Struct, kw_only=True, omit_defaults=True):
     """What is the matter and what to do about it."""
     quote: str | None = None
     """Words of the statement, or name of the test case, that it is about."""
+
+
+class Fleet(Struct, kw_only=True, omit_defaults=True):
+    items: list[FleetEdge]
+    """Edges of the page, by name."""
+    page: int
+    """The page, from 1."""
+    page_size: int
+    """Edges a page."""
+    rollout: list[Rollout]
+    """How far the newest bundles have come, over all edges."""
+    total: int
+    """Number of all edges."""
+
+
+class FleetEdge(Struct, kw_only=True, omit_defaults=True):
+    created_at: datetime
+    """When it first did."""
+    current: bool
+    """True if it has the newest bundle."""
+    name: str
+    """Name of the edge."""
+    orders: EdgeOrders
+    """What it is to do, and how much of its chain the server has."""
+    problems: list[str]
+    """edge_silent: no report for 30 seconds; edge_stale: its bundle is too old; spool_growing: records wait for more than a minute."""
+    report: EdgeReport
+    """Its last report."""
+    seen_at: datetime
+    """When it last reported."""
+    unknown_rules: int
+    """Records of evaluations by versions of rules that the server does not have."""
 
 
 class Flip(Struct, kw_only=True, omit_defaults=True):
@@ -3720,7 +3873,7 @@ class MeasuredRule(Struct, kw_only=True, omit_defaults=True):
 
 class MendConflict(Struct, kw_only=True, omit_defaults=True):
     allow_weakening: bool | None = None
-    """With override: let the rule silence one that is more severe or more binding."""
+    """With override: let the rule silence one that is more severe or more binding. With change: let an enforced CRITICAL or HIGH rule in force demand less."""
     change: ReviseRule | None = None
     """Changes the rule, as a revision does."""
     dry_run: bool | None = None
@@ -3794,6 +3947,8 @@ class ModelCall(Struct, kw_only=True, omit_defaults=True):
     """Tokens sent that the provider had in its prompt cache."""
     control: int
     """Place of the planted control among the references, from 0; its right answer is known."""
+    controls: list[ControlRule] | None = None
+    """Control rules among those asked for, with what was planted for each."""
     duration_ms: int
     """How long the call took, in milliseconds, waiting included."""
     error: str | None = None
@@ -3801,7 +3956,7 @@ class ModelCall(Struct, kw_only=True, omit_defaults=True):
     error_code: str | None = None
     """Kind of that error."""
     held: bool
-    """True if the model answered the control rightly; else no ALLOW of the answer counts."""
+    """True if the model answered every control rule rightly; else no ALLOW of the answer counts."""
     input_tokens: int
     """Tokens sent."""
     model: str
@@ -4883,8 +5038,12 @@ class Proposals(Struct, kw_only=True, omit_defaults=True):
 class PruneCache(Struct, kw_only=True, omit_defaults=True):
     before: datetime | None = None
     """Delete verdicts made before this time."""
+    evaluation_id: str | None = None
+    """Delete the verdicts that this evaluation used or left."""
     max_bytes: int | None = None
     """Delete the oldest until the text of the others has at most so many bytes."""
+    rule_id: str | None = None
+    """With evaluation_id: only those of this rule, named by id or slug."""
 
 
 class Queue(Struct, kw_only=True, omit_defaults=True):
@@ -5343,6 +5502,8 @@ class ReviewComment(Struct, kw_only=True, omit_defaults=True):
 
 
 class ReviseRule(Struct, kw_only=True, omit_defaults=True):
+    allow_weakening: bool | None = None
+    """Let an enforced CRITICAL or HIGH rule in force demand less, or hold in fewer places; needs a change_note."""
     applies_to: AppliesTo | None | UnsetType = UNSET
     """Which subjects the rule concerns; replaced as a whole."""
     change_note: str | None = None
@@ -5514,6 +5675,17 @@ class RolledBack(Struct, kw_only=True, omit_defaults=True):
     """The snapshot that was active before."""
     rolled_back_to: str
     """The snapshot that is active now."""
+
+
+class Rollout(Struct, kw_only=True, omit_defaults=True):
+    bundle_seq: int
+    """Number of its newest bundle."""
+    current: int
+    """Those of them that have it."""
+    edges: int
+    """Edges of the environment that are not silent."""
+    environment: str
+    """The environment."""
 
 
 class RotateKey(Struct, kw_only=True, omit_defaults=True):
@@ -6510,9 +6682,29 @@ class SourcedRules(Struct, kw_only=True, omit_defaults=True):
     """Rules on all pages."""
 
 
+class StoredRule(Struct, kw_only=True, omit_defaults=True):
+    key: str
+    """Hash of its content."""
+    rule_id: str
+    """The rule."""
+
+
+class StoredUnder(Struct, kw_only=True, omit_defaults=True):
+    rules: list[StoredRule]
+    """The rules."""
+    units: list[str]
+    """Hashes of the subject and its pieces."""
+
+
 class SubmissionAnswer(Struct, kw_only=True, omit_defaults=True):
     approval: EvaluationApproval | None = None
     """The approval that the evaluation has used, asked for or found waiting; absent without any."""
+    bundle: str | None = None
+    """Bundle by which an edge has evaluated: the hash of its text. Absent from servers."""
+    bundle_age_s: int | None = None
+    """Seconds since the server last vouched that this bundle is the newest. Absent from servers."""
+    bundle_stale: str | None = None
+    """What an edge does because its bundle is older than max_age or its records have no room: closed is DENY, confirm is never ALLOW. Absent otherwise."""
     corpus_version: int
     """Version of the corpus that was applied."""
     cost: Cost

@@ -1,0 +1,283 @@
+package app
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tenet/internal/audit"
+	"tenet/internal/checkpoint"
+	"tenet/internal/client"
+	"tenet/internal/rule"
+	"tenet/internal/store"
+	"tenet/internal/wire"
+	"tenet/internal/wire/op"
+)
+
+// Bounds of a batch of records.
+const (
+	shipEntries = 500
+	shipBytes   = 4 << 20 // of bodies; base64 and the rest of a batch fit below the limit of a request
+)
+
+// shipTime bounds one call to the server.
+const shipTime = 30 * time.Second
+
+// spoolOver is how many bytes of records above the budget an edge still makes, by its fail mode.
+const spoolOver = 256 << 10
+
+// shipping sends the records of an edge to the server, and its reports.
+type shipping struct {
+	edge    *outpost
+	server  *client.Client
+	signer  func() checkpoint.Signer
+	audit   store.AuditReader
+	edges   store.EdgeReader
+	version string
+	model   func() string
+	log     *slog.Logger
+	now     func() time.Time
+	started time.Time
+
+	evaluations atomic.Int64
+	paused      atomic.Bool
+
+	mu       sync.Mutex
+	received wire.AuditHead
+	spool    store.Spool
+	reread   int64
+	known    bool // the server has answered once
+	problem  string
+}
+
+// recorder counts the evaluations of an edge.
+type recorder struct {
+	*audit.Writer
+
+	ship *shipping
+}
+
+// Append implements evaluate.Recorder.
+func (r recorder) Append(ctx context.Context, rec audit.Record) error {
+	if err := r.ship.room(); err != nil {
+		return err
+	}
+	err := r.Writer.Append(ctx, rec)
+	if err == nil {
+		r.ship.evaluations.Add(1)
+		r.ship.mu.Lock()
+		r.ship.spool.Entries++
+		r.ship.spool.Bytes += int64(len(rec.Body)) / 4 // about; it is measured with each report
+		r.ship.mu.Unlock()
+	}
+	return err
+}
+
+// room returns an unavailable error if no more records may wait.
+func (s *shipping) room() error {
+	if s.paused.Load() {
+		return rule.Errorf(rule.CodeUnavailable, "the edge %s was paused at the server; ask another one", s.edge.Name)
+	}
+	if limit := s.edge.Spool; limit > 0 && s.spooled().Bytes > limit+spoolOver {
+		return rule.Errorf(rule.CodeUnavailable, "the edge %s has no room for more records until its server takes them; nothing is answered without a record", s.edge.Name)
+	}
+	return nil
+}
+
+func (s *shipping) spooled() store.Spool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.spool
+}
+
+// full says that the budget of records is used up; empty if it is not.
+func (s *shipping) full() string {
+	if b := s.spooled(); s.edge.Spool > 0 && b.Bytes > s.edge.Spool {
+		return fmt.Sprintf("The records of this edge have used up their budget: %d wait for the server, with %d bytes", b.Entries, b.Bytes)
+	}
+	return ""
+}
+
+// Run reports and ships until ctx ends, and once more then.
+func (s *shipping) Run(ctx context.Context) {
+	tick := time.NewTicker(s.edge.Every)
+	defer tick.Stop()
+	for {
+		s.round(ctx)
+		select {
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+			defer cancel()
+			s.round(last)
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// round sends all records that wait, and a report. Its failures are in the next report, and logged when they change.
+func (s *shipping) round(ctx context.Context) {
+	err := s.measure(ctx)
+	if err == nil && s.server != nil {
+		err = s.exchange(ctx)
+	}
+	problem := ""
+	if err != nil {
+		problem = err.Error()
+	}
+	s.mu.Lock()
+	changed := s.problem != problem
+	s.problem = problem
+	s.mu.Unlock()
+	if changed && err != nil && ctx.Err() == nil {
+		s.log.WarnContext(ctx, "the server does not get the records of this edge; they wait", slog.Any("error", err))
+	}
+}
+
+// exchange reports, learns what the server has, and sends the rest.
+func (s *shipping) exchange(ctx context.Context) error {
+	if err := s.report(ctx); err != nil {
+		return err
+	}
+	sent := false
+	for ctx.Err() == nil {
+		more, err := s.send(ctx)
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+		sent = true
+	}
+	if !sent {
+		return nil
+	}
+	if err := s.measure(ctx); err != nil {
+		return err
+	}
+	return s.report(ctx)
+}
+
+// measure sums up the records that wait.
+func (s *shipping) measure(ctx context.Context) error {
+	s.mu.Lock()
+	after := s.received.Seq
+	s.mu.Unlock()
+	b, err := s.edges.Spool(ctx, s.edge.project(), after)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.spool = b
+	return nil
+}
+
+// report reports how the edge fares, and does what the server answers.
+func (s *shipping) report(ctx context.Context) error {
+	head, _ := s.edge.corpus.Head()
+	key, err := s.key(ctx, head.Project)
+	if err != nil {
+		return err
+	}
+	own, err := s.audit.Head(ctx, head.Project)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	spool, problem := s.spool, s.problem
+	s.mu.Unlock()
+	if p := s.edge.follower.Problem(); p != "" {
+		problem = p
+	}
+	age := s.edge.follower.Age()
+	r := wire.EdgeReport{
+		Key: key, Version: s.version, Environment: wire.Environment(head.Environment), Bundle: head.RawHash, BundleSeq: head.Seq, BundleAge: int64(age.Seconds()),
+		Stale: s.edge.MaxAge > 0 && age > s.edge.MaxAge, Spool: spool.Entries, SpoolBytes: spool.Bytes, Head: own.Seq, Evaluations: s.evaluations.Load(), StartedAt: s.started.UTC(),
+		Pinned: s.edge.follower.Pinned(), Paused: s.paused.Load(), Problem: problem[:min(len(problem), 1000)], ModelStatus: s.model(),
+	}
+	if !spool.Oldest.IsZero() {
+		r.SpoolAge = int64(max(0, s.now().Sub(spool.Oldest)).Seconds())
+	}
+	ctx, cancel := context.WithTimeout(ctx, shipTime)
+	defer cancel()
+	orders, err := client.Call(ctx, s.server.InProject(head.Project), op.ReportEdge.At(s.edge.Name), r)
+	if err != nil {
+		return err
+	}
+	s.edge.follower.Pin(orders.Pinned)
+	s.paused.Store(orders.Paused)
+	s.mu.Lock()
+	if s.known && orders.Reread != s.reread {
+		s.edge.follower.Again()
+	}
+	s.reread, s.received, s.known = orders.Reread, orders.Received, true
+	s.mu.Unlock()
+	if orders.Received.Seq > own.Seq {
+		return rule.Errorf(rule.CodeConflict, "the server has %d records of the edge %s, and there are %d here: the folder of the edge was replaced; give it a new name", orders.Received.Seq, s.edge.Name, own.Seq)
+	}
+	return nil
+}
+
+// key returns the verifier key with which the edge signs.
+func (s *shipping) key(ctx context.Context, project string) (string, error) {
+	signer := s.signer()
+	if signer == nil {
+		return "", rule.Errorf(rule.CodeUnavailable, "the edge has no key yet")
+	}
+	signing, _, err := signer.Keys(ctx, wire.EdgeKeyName(project, s.edge.Name))
+	if err != nil || len(signing) == 0 {
+		return "", fmt.Errorf("the edge has no key to sign its records: %w", err)
+	}
+	return signing[0], nil
+}
+
+// send sends one batch, and reports whether there was one.
+func (s *shipping) send(ctx context.Context) (bool, error) {
+	project := s.edge.project()
+	s.mu.Lock()
+	received := s.received
+	s.mu.Unlock()
+	list, err := s.audit.Entries(ctx, project, received.Seq, shipEntries)
+	if err != nil || len(list) == 0 {
+		return false, err
+	}
+	if list[0].PrevHash != received.Hash {
+		return false, rule.Errorf(rule.CodeConflict, "the server has another record %d of the edge %s: the folder of the edge was replaced; give it a new name", received.Seq, s.edge.Name)
+	}
+	batch := wire.EdgeRecords{}
+	size := 0
+	for i := range list {
+		e := &list[i]
+		if size += len(e.Body); size > shipBytes && i > 0 {
+			list = list[:i]
+			break
+		}
+		batch.Entries = append(batch.Entries, wire.EdgeRecord{
+			Seq: e.Seq, ID: e.ID, Kind: e.Kind, At: e.At, Actor: e.Actor, Verdict: e.Verdict, Mode: e.Mode, Body: base64.StdEncoding.EncodeToString(e.Body), PrevHash: e.PrevHash, Hash: e.Hash,
+		})
+	}
+	last := &list[len(list)-1]
+	text := wire.RecordsText(project, s.edge.Name, wire.AuditHead{Seq: last.Seq, Hash: last.Hash})
+	if batch.Note, err = checkpoint.SignText(ctx, s.signer(), wire.EdgeKeyName(project, s.edge.Name), text); err != nil {
+		return false, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, shipTime)
+	defer cancel()
+	end, err := client.Call(ctx, s.server.InProject(project), op.SendEdgeRecords.At(s.edge.Name), batch)
+	if err != nil {
+		return false, err
+	}
+	if end.Seq <= received.Seq {
+		return false, rule.Errorf(rule.CodeInternal, "the server has stored none of the records %d to %d", list[0].Seq, last.Seq)
+	}
+	s.mu.Lock()
+	s.received = end
+	s.mu.Unlock()
+	return true, nil
+}

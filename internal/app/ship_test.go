@@ -1,0 +1,189 @@
+package app_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"tenet/internal/app"
+	"tenet/internal/client"
+	"tenet/internal/rule"
+	"tenet/internal/wire"
+)
+
+// shipping has an edge report to the server over HTTP.
+func (o *origin) shipping(spool int64) func(*app.Edge) {
+	return func(e *app.Edge) {
+		c, err := client.New(o.http.URL, "", nil)
+		if err != nil {
+			o.t.Fatal(err)
+		}
+		e.Server, e.Every, e.Spool = c, 100*time.Millisecond, spool
+	}
+}
+
+// reported returns the edge as the server knows it.
+func (o *origin) reported() (e wire.FleetEdge, ok bool) {
+	ok = ask(o.t, o.App, "GET", "/api/v1/fleet/e1", "", &e) == http.StatusOK
+	return e, ok
+}
+
+func TestRecordsOfAnEdgeReachTheServerOnce(t *testing.T) {
+	t.Parallel()
+	o := newOrigin(t)
+	data := t.TempDir()
+	e := o.edge(data, o.shipping(0))
+	first := evaluated(t, e, edgeDiff+"}")
+	until(t, "the record at the server", func() bool {
+		return ask(t, o.App, "GET", "/api/v1/evaluations/"+first.EvaluationID, "", nil) == http.StatusOK
+	})
+	var again wire.Replay
+	if code := ask(t, o.App, "POST", "/api/v1/evaluations/"+first.EvaluationID+"/replay", "{}", &again); code != http.StatusOK || !again.Agrees || again.OverallVerdict != first.OverallVerdict {
+		t.Errorf("replayed at the server: %d, %+v", code, again)
+	}
+	// The server goes away: the edge goes on, and nothing is lost.
+	away := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "away", http.StatusBadGateway) })
+	o.answer.Store(&away)
+	ids := map[string]bool{}
+	for i := range 20 {
+		ids[evaluated(t, e, fmt.Sprintf(`{"action":"rm -rf /tmp/%d"}`, i)).EvaluationID] = true
+	}
+	if err := e.Stop(t.Context()); err != nil { // restarted while the server is away
+		t.Fatal(err)
+	}
+	e = o.edge(data, o.shipping(0))
+	ids[evaluated(t, e, `{"action":"ls"}`).EvaluationID] = true
+	// It comes back, but loses every second of its answers: the edge sends again what it does not know to be stored.
+	calls := 0
+	lossy := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if calls++; calls%2 == 0 && strings.HasSuffix(r.URL.Path, "/records") {
+			o.Handler().ServeHTTP(discard{}, r)
+			panic(http.ErrAbortHandler)
+		}
+		o.Handler().ServeHTTP(w, r)
+	})
+	o.answer.Store(&lossy)
+	until(t, "all records at the server", func() bool { r, ok := o.reported(); return ok && r.Report.Spool == 0 && r.Orders.Received.Seq >= 22 })
+	for id := range ids {
+		if code := ask(t, o.App, "GET", "/api/v1/evaluations/"+id, "", nil); code != http.StatusOK {
+			t.Errorf("the record %s is lost: %d", id, code)
+		}
+	}
+	var head wire.AuditHead
+	ask(t, e, "GET", "/api/v1/audit/head", "", &head)
+	r, _ := o.reported()
+	if r.Orders.Received != head || r.Unknown != 0 || !r.Current || len(r.Problems) > 0 || r.Report.Environment != "production" {
+		t.Errorf("the server knows %+v; the chain of the edge ends at %+v", r, head)
+	}
+	var fleet wire.Fleet
+	if ask(t, o.App, "GET", "/api/v1/fleet", "", &fleet); fleet.Total != 1 || len(fleet.Rollout) != 1 || fleet.Rollout[0].Current != 1 || fleet.Rollout[0].Edges != 1 {
+		t.Errorf("the fleet is %+v", fleet)
+	}
+}
+
+// discard is an answer that nobody gets.
+type discard struct{}
+
+func (discard) Header() http.Header         { return http.Header{} }
+func (discard) Write(b []byte) (int, error) { return len(b), nil }
+func (discard) WriteHeader(int)             {}
+
+func TestAnEdgeDoesWhatTheServerSays(t *testing.T) {
+	t.Parallel()
+	o := newOrigin(t)
+	e := o.edge(t.TempDir(), o.shipping(0))
+	until(t, "a report", func() bool { _, ok := o.reported(); return ok })
+	order := func(body string) {
+		t.Helper()
+		if code := ask(t, o.App, "PATCH", "/api/v1/fleet/e1", body, nil); code != http.StatusOK {
+			t.Fatalf("status %d", code)
+		}
+	}
+	order(`{"paused":true}`)
+	until(t, "the pause", func() bool {
+		return ask(t, e, "POST", "/api/v1/evaluate", `{"action":"ls"}`, nil) == http.StatusServiceUnavailable
+	})
+	order(`{"paused":false,"pinned":true}`)
+	until(t, "the end of the pause", func() bool { return ask(t, e, "POST", "/api/v1/evaluate", `{"action":"ls"}`, nil) == http.StatusOK })
+	until(t, "the pin", func() bool { r, _ := o.reported(); return r.Report.Pinned })
+	before := evaluated(t, e, edgeDiff+"}").Bundle
+	ask(t, o.App, "POST", "/api/v1/rules", `{"statement":"Never deploy on Fridays.","severity":"HIGH","status":"EFFECTIVE"}`, nil)
+	o.deploy("production")
+	time.Sleep(1500 * time.Millisecond)
+	if got := evaluated(t, e, edgeDiff+"}").Bundle; got != before {
+		t.Error("a pinned edge took a bundle")
+	}
+	order(`{"pinned":false}`)
+	until(t, "the new bundle", func() bool { return evaluated(t, e, edgeDiff+"}").Bundle != before })
+	if code := ask(t, o.App, "PATCH", "/api/v1/fleet/none", `{}`, nil); code != http.StatusNotFound {
+		t.Errorf("an edge that nobody knows: %d", code)
+	}
+}
+
+// Without room for records an edge answers by its fail mode, and then not at all: it drops none.
+func TestAnEdgeWithoutRoomForRecordsFailsAsWritten(t *testing.T) {
+	t.Parallel()
+	o := newOrigin(t)
+	away := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "away", http.StatusBadGateway) })
+	data := t.TempDir()
+	e := o.edge(data, o.shipping(20_000))
+	o.answer.Store(&away)
+	var failed, unavailable bool
+	answered := 0
+	for range 400 {
+		var got rule.Evaluation
+		switch code := ask(t, e, "POST", "/api/v1/evaluate", edgeDiff+"}", &got); {
+		case code == http.StatusServiceUnavailable:
+			unavailable = true
+		case got.BundleStale != "":
+			if failed = true; got.OverallVerdict != rule.Deny || !strings.Contains(fmt.Sprint(got.Notices), "used up their budget") {
+				t.Fatalf("%s, %v", got.OverallVerdict, got.Notices)
+			}
+			answered++
+		default:
+			answered++
+		}
+		if unavailable {
+			break
+		}
+	}
+	if !failed || !unavailable {
+		t.Errorf("after %d answers: by the fail mode %t, refused %t", answered, failed, unavailable)
+	}
+	o.answer.Store(nil)
+	until(t, "room again", func() bool { return ask(t, e, "POST", "/api/v1/evaluate", `{"action":"ls"}`, nil) == http.StatusOK })
+	until(t, "all records at the server", func() bool {
+		r, ok := o.reported()
+		return ok && r.Report.Spool == 0 && r.Orders.Received.Seq >= int64(answered)
+	})
+}
+
+// An edge may be in the hands of somebody else: the server takes only what its key has signed, whole and in order.
+func TestForgedRecordsAreRefused(t *testing.T) {
+	t.Parallel()
+	o := newOrigin(t)
+	e := o.edge(t.TempDir(), o.shipping(0))
+	evaluated(t, e, edgeDiff+"}")
+	until(t, "a report", func() bool { r, ok := o.reported(); return ok && r.Orders.Received.Seq > 0 })
+	for about, body := range map[string]string{
+		"none":         `{"entries":[],"note":"x"}`,
+		"a wrong hash": `{"entries":[{"seq":2,"id":"x","kind":"evaluation","at":"2026-01-01T00:00:00Z","actor":"a","body":"AAAA","prev_hash":"b","hash":"c"}],"note":"x"}`,
+		"no base64":    `{"entries":[{"seq":2,"id":"x","kind":"evaluation","at":"2026-01-01T00:00:00Z","actor":"a","body":"%%","prev_hash":"b","hash":"c"}],"note":"x"}`,
+		"number zero":  `{"entries":[{"seq":0,"id":"x","kind":"evaluation","at":"2026-01-01T00:00:00Z","actor":"a","body":"AAAA","prev_hash":"","hash":"c"}],"note":"x"}`,
+	} {
+		if code := ask(t, o.App, "POST", "/api/v1/fleet/e1/records", body, nil); code != http.StatusUnprocessableEntity && code != http.StatusBadRequest {
+			t.Errorf("%s: status %d", about, code)
+		}
+	}
+	r, _ := o.reported()
+	other := strings.Replace(r.Report.Key, "+", "+0", 1)
+	body := fmt.Sprintf(`{"key":%q,"version":"x","environment":"production","bundle":"","bundle_seq":1,"bundle_age_s":0,"spool":0,"spool_bytes":0,"spool_age_s":0,"head":0,"evaluations":0,"started_at":"2026-01-01T00:00:00Z"}`, other)
+	if code := ask(t, o.App, "POST", "/api/v1/fleet/e1/reports", body, nil); code != http.StatusConflict {
+		t.Errorf("another key: status %d", code)
+	}
+	if code := ask(t, o.App, "POST", "/api/v1/fleet/e2/reports", body, nil); code == http.StatusOK {
+		t.Error("an edge reports under the name of another")
+	}
+}

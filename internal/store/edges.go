@@ -1,0 +1,52 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"tenet/internal/wire"
+)
+
+// Edge is an edge that has reported, with the end of its audit chain as it is stored here.
+type Edge struct {
+	ProjectID string
+	Name      string
+	Key       string // verifier key of its records
+	CreatedAt time.Time
+	SeenAt    time.Time
+	Report    []byte // JSON, as package fleet stores it
+	Orders    []byte // JSON
+	Received  wire.AuditHead
+	Unknown   int64 // records by rules that are not stored
+}
+
+// Spool is the part of an audit chain after an entry.
+type Spool struct {
+	Entries, Bytes int64
+	Oldest         time.Time // zero without any
+}
+
+// EdgeReader reads edges and their audit chains.
+type EdgeReader interface {
+	// List returns a page of the edges of a project, by name, and their total.
+	List(ctx context.Context, projectID string, offset, limit int) ([]Edge, int, error)
+	// Get returns an edge, or not_found.
+	Get(ctx context.Context, projectID, name string) (Edge, error)
+	// Entries returns up to limit entries of an edge with Seq > after, in order of Seq.
+	Entries(ctx context.Context, projectID, name string, after int64, limit int) ([]AuditEntry, error)
+	// Entry returns the entry of any edge of a project with an id, or not_found.
+	Entry(ctx context.Context, projectID, id string) (AuditEntry, error)
+	// Spool sums up the entries of a project's own chain with Seq > after.
+	Spool(ctx context.Context, projectID string, after int64) (Spool, error)
+}
+
+// EdgeTx writes edges.
+type EdgeTx interface {
+	EdgeReader
+
+	// Put stores an edge, in place of one with the same name, whose chain stays.
+	Put(ctx context.Context, e Edge) error
+	// Append stores entries of an edge, which follow the end of its chain, and moves that; conflict if it has moved or an id is taken,
+	// not_found without the edge. unknown is added to its count.
+	Append(ctx context.Context, name string, entries []AuditEntry, unknown int64) error
+}

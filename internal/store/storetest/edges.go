@@ -1,0 +1,81 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tenet/internal/rule"
+	"tenet/internal/store"
+	"tenet/internal/wire"
+)
+
+func testEdges(t *testing.T, f *fixture) {
+	if _, err := f.s.Edges.Get(f.ctx, "p", "e1"); rule.CodeOf(err) != rule.CodeNotFound {
+		t.Errorf("without the edge: %v; want not_found", err)
+	}
+	one := store.Edge{ProjectID: "p", Name: "e1", Key: "k", CreatedAt: at, SeenAt: at, Report: []byte(`{}`), Orders: []byte(`{}`)}
+	two := store.Edge{ProjectID: "p", Name: "e0", Key: "k", CreatedAt: at, SeenAt: at, Report: []byte(`{}`), Orders: []byte(`{}`)}
+	put := func(e store.Edge) error {
+		return f.s.Update(f.ctx, func(tx store.Tx) error { return tx.Edges.Put(f.ctx, e) })
+	}
+	for _, e := range []store.Edge{one, two} {
+		if err := put(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := put(store.Edge{ProjectID: "none", Name: "x", Report: []byte{}, Orders: []byte{}}); rule.CodeOf(err) != rule.CodeNotFound {
+		t.Errorf("without the project: %v; want not_found", err)
+	}
+	entries := make([]store.AuditEntry, 5)
+	prev := ""
+	for i := range entries {
+		entries[i] = store.AuditEntry{
+			ProjectID: "p", Seq: int64(i + 1), ID: fmt.Sprint("entry-", i), Kind: "evaluation", At: at.Add(time.Duration(i) * time.Second), Actor: "a", Verdict: "ALLOW", Mode: "preflight",
+			Body: []byte{1, 0, byte(i)}, BodyHash: "b", PrevHash: prev, Hash: fmt.Sprint("hash-", i),
+		}
+		prev = entries[i].Hash
+	}
+	appendTo := func(name string, list []store.AuditEntry) error {
+		return f.s.Update(f.ctx, func(tx store.Tx) error { return tx.Edges.Append(f.ctx, name, list, 2) })
+	}
+	if err := appendTo("e1", entries[:3]); err != nil {
+		t.Fatal(err)
+	}
+	if err := appendTo("e1", entries[3:]); err != nil {
+		t.Fatal(err)
+	}
+	for about, err := range map[string]error{"again": appendTo("e1", entries[3:]), "with a gap": appendTo("e0", entries[1:2]), "an id of another edge": appendTo("e0", entries[:1])} {
+		if rule.CodeOf(err) != rule.CodeConflict {
+			t.Errorf("%s: %v; want conflict", about, err)
+		}
+	}
+	if err := appendTo("none", entries[:1]); rule.CodeOf(err) != rule.CodeNotFound {
+		t.Errorf("of no edge: %v; want not_found", err)
+	}
+	one.SeenAt, one.Report = at.Add(time.Hour), []byte(`{"x":1}`)
+	if err := put(one); err != nil {
+		t.Fatal(err)
+	}
+	one.Received, one.Unknown = wire.AuditHead{Seq: 5, Hash: "hash-4"}, 4
+	list, total, err := f.s.Edges.List(f.ctx, "p", 0, 10)
+	if diff := cmp.Diff([]store.Edge{two, one}, list); err != nil || diff != "" || total != 2 {
+		t.Errorf("list: %d, %v (-want +got):\n%s", total, err, diff)
+	}
+	got, err := f.s.Edges.Entries(f.ctx, "p", "e1", 2, 2)
+	if diff := cmp.Diff(entries[2:4], got); err != nil || diff != "" {
+		t.Errorf("entries: %v (-want +got):\n%s", err, diff)
+	}
+	entry, err := f.s.Edges.Entry(f.ctx, "p", "entry-1")
+	if diff := cmp.Diff(entries[1], entry); err != nil || diff != "" {
+		t.Errorf("by id: %v (-want +got):\n%s", err, diff)
+	}
+	if _, err := f.s.Edges.Entry(f.ctx, "q", "entry-1"); rule.CodeOf(err) != rule.CodeNotFound {
+		t.Errorf("in another project: %v; want not_found", err)
+	}
+	if s, err := f.s.Edges.Spool(f.ctx, "p", 1<<40); err != nil || s != (store.Spool{}) {
+		t.Errorf("the spool behind the end: %+v, %v", s, err)
+	}
+}
