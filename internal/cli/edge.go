@@ -191,7 +191,9 @@ func greetEdge(ctx context.Context, s *session, node *app.App, cfg config.Config
 	fmt.Fprintf(&b, "%s %s\n\n", s.bold("Edge "+name+" of Tenet "+version()+" serves on"), s.green(url))
 	for _, row := range [][2]string{
 		{"bundle", fmt.Sprintf("number %d of %s in project %s, vouched for %s ago", head.Seq, head.Environment, head.Project, age.Round(time.Second))},
-		{"rules", fmt.Sprint(rules)}, {"model", modelLine(node.Model())}, {"access", accessLine(keys)},
+		{"rules", fmt.Sprint(rules)},
+		{"model", modelLine(node.Model())},
+		{"access", accessLine(keys)},
 	} {
 		fmt.Fprintf(&b, "  %s %s\n", s.dim(fmt.Sprintf("%-7s", row[0])), row[1])
 	}

@@ -73,8 +73,12 @@ func TestNoVerdictFlips(t *testing.T) {
 				rules[i].Severity, rules[i].ProjectID = severity, "p"
 			}
 			subjects := []subject.Input{
-				{Diff: diff}, {Diff: diff, Intent: "Tell me a story."}, {Diff: diff, Intent: attacks[0]},
-				{Diff: diff + hunks(3, nil)}, {Action: "log card.Number"}, {Facts: map[string]any{"note": "the card.Number is logged", "amount": 7}},
+				{Diff: diff},
+				{Diff: diff, Intent: "Tell me a story."},
+				{Diff: diff, Intent: attacks[0]},
+				{Diff: diff + hunks(3, nil)},
+				{Action: "log card.Number"},
+				{Facts: map[string]any{"note": "the card.Number is logged", "amount": 7}},
 			}
 			first := map[string]rule.Verdict{}
 			flips, seen, given := 0, 0, map[rule.Verdict]int{}

@@ -100,7 +100,7 @@ func (f form) compares(names []string, values map[string]string) bool {
 }
 
 // worse reports whether the number of a match is on the wrong side of the limit.
-func (f form) worse(names []string, match []string, values map[string]string) bool {
+func (f form) worse(names, match []string, values map[string]string) bool {
 	k := 0
 	for _, name := range names {
 		if _, given := values[name]; given {
