@@ -41,8 +41,9 @@ type explained struct {
 	seq   int64 // of the last entry that was read
 	whole bool  // some entry explains the project itself, so that everything after it is explained
 	rows  map[name]state
-	// before holds what rows were before a change, for readers that have begun before it.
-	before map[name]state
+	// before holds what rows were before their changes, oldest first, for readers that have begun before these.
+	before map[name][]state
+	past   int // states in before
 }
 
 type name struct{ kind, id string }
@@ -69,7 +70,7 @@ func (f *InForce) follow(ctx context.Context, projectID string) (*explained, err
 	f.mu.Lock()
 	e := f.projects[projectID]
 	if e == nil {
-		e = &explained{rows: map[name]state{}, before: map[name]state{}}
+		e = &explained{rows: map[name]state{}, before: map[name][]state{}}
 		f.projects[projectID] = e
 	}
 	f.mu.Unlock()
@@ -116,10 +117,12 @@ func (e *explained) apply(seq int64, whole bool, rows []store.RowInForce) {
 		n := name{r.Kind, r.ID}
 		e.whole = e.whole || r.Kind == store.ProjectInForce
 		if was, ok := e.rows[n]; ok {
-			if len(e.before) >= maxBefore {
+			if e.past >= maxBefore {
 				clear(e.before)
+				e.past = 0
 			}
-			e.before[n] = state{was.hash, seq}
+			e.before[n] = append(e.before[n], state{was.hash, seq})
+			e.past++
 		}
 		if r.Hash == (store.RowHash{}) {
 			delete(e.rows, n)
@@ -206,8 +209,8 @@ func (e *explained) compare(mark int64, rows []store.RowInForce, whole []string,
 		if ok && now.hash == r.Hash {
 			continue
 		}
-		if was, changed := e.before[n]; changed && was.seq > mark && was.hash == r.Hash {
-			continue // as it was when the reader began
+		if slices.ContainsFunc(e.before[n], func(was state) bool { return was.seq > mark && was.hash == r.Hash }) {
+			continue // as it was when the reader began, or since
 		}
 		if ok {
 			problems = append(problems, fmt.Sprintf("the %s %s is not as entry %d recorded it", r.Kind, r.ID, now.seq))

@@ -56,7 +56,7 @@ type ToolReport struct {
 // ToolChange is a tool of an MCP server whose definition is not the pinned one.
 type ToolChange struct {
 	Name string   `json:"name" minLength:"1" maxLength:"200" doc:"Name of the tool." example:"write_file"`
-	Hash string   `json:"hash" minLength:"64" maxLength:"64" doc:"SHA-256 of its definition in canonical JSON, in hexadecimal digits."`
+	Hash string   `json:"hash" minLength:"64" maxLength:"64" doc:"SHA-256 of its definition in canonical JSON, in hexadecimal digits." example:"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"`
 	Why  []string `json:"why,omitempty" nullable:"true" maxItems:"20" doc:"Why it is held back." example:"[\"it changed its description\"]"`
 }
 

@@ -125,6 +125,7 @@ func (t keyTable) Change(ctx context.Context, k store.Key) error {
 	}
 	n, err := t.lockedExec(ctx, keyDomain, "change key", "UPDATE api_keys SET name = ?, limits = ?, expires_at = ? WHERE project_id = ? AND id = ?",
 		k.Name, string(limits), nullable(k.ExpiresAt), k.ProjectID, k.ID)
+	t.changedInForce(k.ProjectID, store.KeyInForce, k.ID)
 	return unlessNone(n, err, rule.NotFound("key", k.ID))
 }
 
