@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -56,9 +57,9 @@ func TestRecordsOfAnEdgeReachTheServerOnce(t *testing.T) {
 	e = o.edge(data, o.shipping(0))
 	ids[evaluated(t, e, `{"action":"ls"}`).EvaluationID] = true
 	// It comes back, but loses every second of its answers: the edge sends again what it does not know to be stored.
-	calls := 0
+	var calls atomic.Int64
 	lossy := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if calls++; calls%2 == 0 && strings.HasSuffix(r.URL.Path, "/records") {
+		if calls.Add(1)%2 == 0 && strings.HasSuffix(r.URL.Path, "/records") {
 			o.Handler().ServeHTTP(discard{}, r)
 			panic(http.ErrAbortHandler)
 		}

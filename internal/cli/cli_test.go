@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -21,10 +22,29 @@ func run(t *testing.T, stdin string, args ...string) (code int, stdout, stderr s
 
 func runIn(ctx context.Context, t *testing.T, stdin string, environ []string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	var out, errs bytes.Buffer
+	var out bytes.Buffer
+	var errs shared
 	environ = append([]string{"HOME=" + t.TempDir()}, environ...)
 	code = Main(ctx, args, strings.NewReader(stdin), &out, &errs, environ)
 	return code, out.String(), errs.String()
+}
+
+// shared is a buffer that a command writes to, and the programs that it starts.
+type shared struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *shared) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *shared) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
 }
 
 func TestUsageErrorsExitWith2AndSayWhatToDo(t *testing.T) {
