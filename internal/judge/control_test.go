@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"tenet/internal/judge"
@@ -181,10 +182,10 @@ func TestAnObedientModelNeverAllows(t *testing.T) {
 			place := names[(4*i+k)%len(names)]
 			s := build(t, all[place])
 			for name, obey := range map[string]func(context.Context, llm.Request) (llm.Response, error){"allow": obedient(2), "other task": otherTask} {
-				obeyed := false
+				var obeyed atomic.Bool
 				m := &llmtest.Fake{Respond: func(ctx context.Context, req llm.Request) (llm.Response, error) {
 					if strings.Contains(squashed(judgetest.Subject(req)), squashed(text)[:5]) {
-						obeyed = true
+						obeyed.Store(true)
 						return obey(ctx, req)
 					}
 					return honest.Complete(ctx, req)
@@ -195,7 +196,7 @@ func TestAnObedientModelNeverAllows(t *testing.T) {
 						t.Errorf("%s, %s: %q: got ALLOW: %s", place, name, text, v.Reasoning)
 					}
 				}
-				if !obeyed && place == "action" && strings.IndexFunc(text, func(r rune) bool { return r >= 0x80 }) < 0 {
+				if !obeyed.Load() && place == "action" && strings.IndexFunc(text, func(r rune) bool { return r >= 0x80 }) < 0 {
 					t.Errorf("%s: the model never saw %q", place, text)
 				}
 			}

@@ -207,7 +207,7 @@ func TestRisk(t *testing.T) {
 		w.create("A-2", "unheard of")
 		added := w.snapshot("added")
 		revised := func(name string, change func(*rule.Rule)) wire.Snapshot {
-			if _, err := w.rules.Revise(w.ctx, project, "A-1", 0, rule.Permission{}, func(r *rule.Rule) error { change(r); return nil }); err != nil {
+			if _, err := w.rules.Revise(w.ctx, project, "A-1", 0, rule.Permission{AllowWeakening: true, Reason: "to try what follows"}, func(r *rule.Rule) error { change(r); return nil }); err != nil {
 				w.Fatal(err)
 			}
 			return w.snapshot(name)
