@@ -28,7 +28,7 @@ func contents(n int) *bundle.Contents {
 		Project:  rule.Project{ID: "pay", Name: "Payments", CreatedAt: at, UpdatedAt: at},
 		Snapshot: store.Snapshot{ProjectID: "pay", ID: "0199f0a0-0000-7000-8000-00000000aaaa", Name: "one", CreatedAt: at, ContentHash: strings.Repeat("ab", 32)},
 		Waivers:  []rule.Waiver{{ID: "w1", ProjectID: "pay", RuleID: "r", ExpiresAt: at, CreatedAt: at}},
-		Keys:     []store.Key{{ID: "k1", ProjectID: "pay", Name: "ci", Role: "evaluator", Hash: "h", CreatedAt: at}},
+		Keys:     []store.Key{{ID: "k1", ProjectID: "pay", Name: "ci", Role: "evaluator", Hash: "h", CreatedAt: at}}, KeysRequired: true,
 	}
 	for i := range n {
 		r := rule.Rule{

@@ -32,6 +32,8 @@ type Contents struct {
 	Waivers       []rule.Waiver     // that are in force or will be
 	Keys          []store.Key       // that may ask; their secrets are hashes
 	Suspensions   []rule.Suspension // of agents, in force
+	// KeysRequired is true where callers must present a key, be it that none of Keys is theirs.
+	KeysRequired bool
 }
 
 // Kinds of lines, in the order in which a body has them.
@@ -45,6 +47,7 @@ const (
 	waiverKind       = "g-waiver"
 	keyKind          = "h-key"
 	suspensionKind   = "i-suspension"
+	accessKind       = "j-access"
 )
 
 // line is one thing of a bundle: the kind and the id, and its JSON.
@@ -96,11 +99,19 @@ func (c *Contents) Encode() ([]byte, error) {
 	for _, s := range c.Suspensions {
 		add(suspensionKind, s.ID, s)
 	}
+	if c.KeysRequired {
+		add(accessKind, "keys", access{KeysRequired: true})
+	}
 	if err != nil {
 		return nil, err
 	}
 	lines = append(lines, rules...)
 	return join(lines)
+}
+
+// access is the line of who may ask.
+type access struct {
+	KeysRequired bool `json:"keys_required"`
 }
 
 // bare returns a key without what changes with each use.
@@ -221,6 +232,10 @@ func Decode(text []byte) (*Contents, error) {
 			err = readTo(lines[i], &c.Keys)
 		case suspensionKind:
 			err = readTo(lines[i], &c.Suspensions)
+		case accessKind:
+			var a access
+			err = read(lines[i], &a)
+			c.KeysRequired = a.KeysRequired
 		default:
 			err = fmt.Errorf("it has the kind of line %q, which this version of Tenet does not know; upgrade it", kind)
 		}

@@ -181,7 +181,11 @@ func (b *Bundles) collect(ctx context.Context, c *bundle.Contents, projectID str
 		return err
 	}
 	for _, k := range keys { // expired ones too: an edge must not open itself as time passes
-		if (k.ProjectID == projectID || k.ProjectID == store.AllProjects) && k.RevokedAt == nil {
+		if k.RevokedAt != nil {
+			continue
+		}
+		c.KeysRequired = true // also where all keys are of other projects
+		if k.ProjectID == projectID || k.ProjectID == store.AllProjects {
 			c.Keys = append(c.Keys, k)
 		}
 	}
