@@ -3,6 +3,7 @@
 package audit
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -111,6 +112,20 @@ func Compress(b []byte) []byte { return encoder.EncodeAll(b, nil) }
 
 // Decompress is the inverse of [Compress]. It fails if the bytes are damaged.
 func Decompress(b []byte) ([]byte, error) { return decoder.DecodeAll(b, nil) }
+
+// DecompressWithin is [Decompress] of bytes that come from outside: it fails if they unpack to more than limit bytes.
+func DecompressWithin(b []byte, limit int64) ([]byte, error) {
+	d, err := zstd.NewReader(bytes.NewReader(b), zstd.WithDecoderMaxMemory(uint64(max(limit, 1))), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true)) //nolint:gosec // not negative
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	out, err := io.ReadAll(io.LimitReader(d, limit+1))
+	if err == nil && int64(len(out)) > limit {
+		err = fmt.Errorf("audit: it unpacks to more than %d bytes", limit)
+	}
+	return out, err
+}
 
 // Body returns the JSON of an entry's record. It fails if the stored bytes are damaged.
 func Body(e store.AuditEntry) ([]byte, error) {

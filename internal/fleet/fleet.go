@@ -273,6 +273,10 @@ func (f *Edges) Take(ctx context.Context, projectID, name string, in wire.EdgeRe
 	if err != nil {
 		return wire.AuditHead{}, err
 	}
+	used, err := rulesOf(entries)
+	if err != nil {
+		return wire.AuditHead{}, err
+	}
 	var end wire.AuditHead
 	err = f.cfg.Updater.Update(ctx, func(tx store.Tx) error {
 		now, err := tx.Edges.Get(ctx, projectID, name)
@@ -286,7 +290,7 @@ func (f *Edges) Take(ctx context.Context, projectID, name string, in wire.EdgeRe
 		if end = now.Received; len(rest) == 0 {
 			return nil
 		}
-		unknown, err := f.unknown(ctx, tx.Rules, projectID, rest)
+		unknown, err := unknown(ctx, tx.Rules, projectID, used[len(used)-len(rest):])
 		if err != nil {
 			return err
 		}
@@ -362,26 +366,41 @@ func after(ctx context.Context, stored store.EdgeReader, e *store.Edge, entries 
 	return rest, nil
 }
 
-// unknown counts the evaluations by versions of rules that are not stored.
-func (f *Edges) unknown(ctx context.Context, rules store.RuleReader, projectID string, entries []store.AuditEntry) (int64, error) {
+// Bounds of the bodies of a batch, unpacked, in bytes: one, and all.
+const (
+	maxUnpacked    = 64 << 20
+	maxUnpackedAll = 1 << 30
+)
+
+// rulesOf returns the rules that each of some entries was judged by; nil for one that is no evaluation. One body is in memory at a time.
+func rulesOf(entries []store.AuditEntry) ([][]wire.RecordedRule, error) {
 	used := make([][]wire.RecordedRule, len(entries))
-	hashes := map[store.VersionRef]string{}
+	left := int64(maxUnpackedAll)
 	for i := range entries {
 		if entries[i].Kind != audit.KindEvaluation {
 			continue
 		}
-		body, err := audit.Body(entries[i])
+		body, err := audit.DecompressWithin(entries[i].Body, min(left, maxUnpacked))
 		if err != nil {
-			return 0, refused("the body of entry %d cannot be read", entries[i].Seq)
+			return nil, refused("the body of entry %d cannot be read", entries[i].Seq)
 		}
+		left -= int64(len(body))
 		var rec struct {
 			Rules []wire.RecordedRule `json:"rules"`
 		}
 		if err := json.Unmarshal(body, &rec); err != nil {
-			return 0, refused("the body of entry %d is not a record", entries[i].Seq)
+			return nil, refused("the body of entry %d is not a record", entries[i].Seq)
 		}
 		used[i] = rec.Rules
-		for _, r := range rec.Rules {
+	}
+	return used, nil
+}
+
+// unknown counts the evaluations by versions of rules that are not stored.
+func unknown(ctx context.Context, rules store.RuleReader, projectID string, used [][]wire.RecordedRule) (int64, error) {
+	hashes := map[store.VersionRef]string{}
+	for _, list := range used {
+		for _, r := range list {
 			hashes[store.VersionRef{RuleID: r.RuleID, Version: r.Version}] = ""
 		}
 	}
