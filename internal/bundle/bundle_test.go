@@ -145,7 +145,7 @@ func TestADeltaLeadsToTheSameText(t *testing.T) {
 	}
 }
 
-// Whoever holds the place of a bundle can do all this to it.
+// The owner of the place of a bundle can do all this to it.
 func TestHostileBundlesAreRefused(t *testing.T) {
 	s, other := newServer(t), newServer(t)
 	text := encode(t, contents(50))

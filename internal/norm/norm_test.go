@@ -104,7 +104,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// What need not be is a permission, whoever may act alone is told apart, and quantities have one form for many wordings.
+// What need not be is a permission, people who may act alone are kept apart, and quantities have one form for many wordings.
 func TestMeanings(t *testing.T) {
 	clause := func(s string) norm.Clause {
 		t.Helper()

@@ -77,7 +77,7 @@ func (s *Store) load() (*File, error) {
 	}
 	f := &File{}
 	if err := json.Unmarshal(text, f); err != nil || f.Server != s.server {
-		return nil, rule.Errorf(rule.CodeInvalid, "%s holds no pins of %s; move it away to begin anew, which accepts what the server says then", s.file, s.server)
+		return nil, rule.Errorf(rule.CodeInvalid, "%s holds no pins of %s; move it away to begin again, which accepts what the server says then", s.file, s.server)
 	}
 	if f.Tools == nil {
 		f.Tools = map[string]*Tool{}

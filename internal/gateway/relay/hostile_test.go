@@ -90,7 +90,7 @@ func gate(t testing.TB, change func(*Config)) *Gateway {
 	return New(cfg)
 }
 
-// What two programs may read in two ways reaches no server, and the client is told.
+// What two programs may read in two ways reaches no server, and the client gets an error.
 func TestHostileMessagesReachNoServer(t *testing.T) {
 	for _, in := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{"name":"forbidden"}}`,
