@@ -100,6 +100,15 @@ func testADeploymentPublishesABundle(t *testing.T, n *node) {
 			t.Error("a rule that is not in the snapshot is in the bundle")
 		}
 	}
+	if c.KeysRequired || len(c.Keys) > 0 {
+		t.Error("a bundle wants keys although the server does not")
+	}
+	// Once the server wants to know who asks, its edges do.
+	n.key = n.newKey(fields{"name": "root", "role": "admin", "project_id": "*"}).Secret
+	time.Sleep(600 * time.Millisecond)
+	if _, c := openBundle(t, n, n.call("GET", bundlePath, nil).want(http.StatusOK), nil); !c.KeysRequired || len(c.Keys) == 0 {
+		t.Errorf("with a key at the server, the bundle has %d keys, and wants one: %t", len(c.Keys), c.KeysRequired)
+	}
 }
 
 func TestNewsOfBundles(t *testing.T) {

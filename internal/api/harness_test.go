@@ -281,6 +281,10 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 	cfg.Bundles = release.NewBundles(release.BundlesConfig{
 		Updater: s, Bundles: s.Bundles, Releases: s.Releases, Rules: s.Rules, Projects: s.Projects, Waivers: s.Waivers, Agents: s.Agents, Keys: s.Keys,
 		Signing: signing(t), Now: time.Now,
+		Required: func(ctx context.Context) (bool, error) {
+			keys, err := s.Keys.Count(ctx)
+			return keys > 0, err
+		},
 	})
 	cfg.Fleet = fleet.New(fleet.Config{Updater: s, Edges: s.Edges, Rules: s.Rules, Now: n.now, Newest: cfg.Bundles.Newest})
 	n.github = newGitHub(t)

@@ -243,7 +243,7 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 	})
 	p.bundles = release.NewBundles(release.BundlesConfig{
 		Updater: s, Bundles: s.Bundles, Releases: s.Releases, Rules: s.Rules, Projects: s.Projects, Waivers: s.Waivers, Agents: s.Agents, Keys: s.Keys, Now: now,
-		Signing: func() (checkpoint.Signer, string) { return p.book.Signer, p.book.Origin },
+		Required: a.callers.Required, Signing: func() (checkpoint.Signer, string) { return p.book.Signer, p.book.Origin },
 	})
 	p.fleet = fleet.New(fleet.Config{Updater: s, Edges: s.Edges, Rules: s.Rules, Now: now, Newest: p.bundles.Newest})
 	p.queue = queue.New(queue.Config{

@@ -36,6 +36,8 @@ type BundlesConfig struct {
 	Waivers  store.WaiverReader
 	Agents   store.AgentReader
 	Keys     store.KeyReader
+	// Required reports whether callers of the server must say who they are; then those of edges must too.
+	Required func(ctx context.Context) (bool, error)
 	// Signing returns what signs, and the base of the names of keys; nil if the server signs nothing.
 	Signing func() (checkpoint.Signer, string)
 	Now     func() time.Time
@@ -181,15 +183,12 @@ func (b *Bundles) collect(ctx context.Context, c *bundle.Contents, projectID str
 		return err
 	}
 	for _, k := range keys { // expired ones too: an edge must not open itself as time passes
-		if k.RevokedAt != nil {
-			continue
-		}
-		c.KeysRequired = true // also where all keys are of other projects
-		if k.ProjectID == projectID || k.ProjectID == store.AllProjects {
+		if (k.ProjectID == projectID || k.ProjectID == store.AllProjects) && k.RevokedAt == nil {
 			c.Keys = append(c.Keys, k)
 		}
 	}
-	return nil
+	c.KeysRequired, err = b.cfg.Required(ctx) // also where all keys are of other projects, or people sign in
+	return err
 }
 
 // marked returns a text that differs where what a bundle holds beside the snapshot does.
