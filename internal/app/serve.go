@@ -11,6 +11,7 @@ import (
 
 	"tenet/internal/rule"
 	"tenet/internal/sso"
+	"tenet/internal/config"
 	"tenet/internal/telemetry"
 )
 
@@ -18,8 +19,8 @@ import (
 const leastWriteTimeout = 5 * time.Minute
 
 // writeTimeout bounds an answer. One that waits for triage and for the judge may take as long as these may, and a minute more.
-func (a *App) writeTimeout() time.Duration {
-	return max(leastWriteTimeout, a.cfg.Judging()*3/2+time.Minute)
+func writeTimeout(cfg config.Config) time.Duration {
+	return max(leastWriteTimeout, cfg.Judging()*3/2+time.Minute)
 }
 
 // Start listens and serves in the background, follows other nodes, and loads the default project. It refuses an address
@@ -58,7 +59,7 @@ func (a *App) Start(ctx context.Context) error {
 	}
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
-		WriteTimeout: a.writeTimeout(), MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
+		WriteTimeout: writeTimeout(a.cfg), MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 	}
 	server.RegisterOnShutdown(atEnd)
 	server.RegisterOnShutdown(a.parts.bundles.End)
