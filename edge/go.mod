@@ -1,0 +1,7 @@
+module tenet/edge
+
+go 1.26.0
+
+require tenet v0.0.0
+
+replace tenet => ../
