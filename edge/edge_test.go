@@ -360,7 +360,7 @@ func mixed(r *rand.Rand, from []edge.Request) edge.Request {
 	return out
 }
 
-const key = `AWS_KEY = "AKIAIOSFODNN7EXAMPLE"` + "\n"
+const key = `AWS_KEY = "AKIA2OGYBAH6STMMNXNN"` + "\n"
 
 func TestEveryAnswerHasARecord(t *testing.T) {
 	t.Parallel()
@@ -379,7 +379,7 @@ func TestEveryAnswerHasARecord(t *testing.T) {
 	if r.ID != a.EvaluationID || r.Verdict != "DENY" || r.Actor != "till" || r.ProjectID != "default" || !json.Valid(r.Body) {
 		t.Errorf("the record is %+v", r)
 	}
-	if bytes.Contains(r.Body, []byte("AKIAIOSFODNN7EXAMPLE")) || !bytes.Contains(r.Body, []byte("robot")) {
+	if bytes.Contains(r.Body, []byte("AKIA2OGYBAH6STMMNXNN")) || !bytes.Contains(r.Body, []byte("robot")) {
 		t.Error("the record has the secret of the subject, or lacks the agent")
 	}
 	kept.err = errors.New("the disk is full")

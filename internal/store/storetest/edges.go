@@ -78,12 +78,13 @@ func testEdges(t *testing.T, f *fixture) {
 	if _, err := f.s.Edges.Entry(f.ctx, "q", "entry-1"); rule.CodeOf(err) != rule.CodeNotFound {
 		t.Errorf("in another project: %v; want not_found", err)
 	}
+	own := ""
 	for i := range 4 {
-		f.update(func(tx store.Tx) error {
-			return tx.Audit.Append(f.ctx, []store.AuditEntry{{
-				ProjectID: "p", Seq: int64(i + 1), ID: fmt.Sprint("own-", i), Kind: "evaluation", At: at, Actor: "a", Body: make([]byte, 10), PrevHash: fmt.Sprint("h", i), Hash: fmt.Sprint("h", i+1),
-			}}, nil)
-		})
+		e := store.AuditEntry{
+			ProjectID: "p", Seq: int64(i + 1), ID: fmt.Sprint("own-", i), Kind: "evaluation", At: at, Actor: "a", Body: make([]byte, 10), PrevHash: own, Hash: fmt.Sprint("own-hash-", i),
+		}
+		own = e.Hash
+		f.update(func(tx store.Tx) error { return tx.Audit.Append(f.ctx, []store.AuditEntry{e}, nil) })
 	}
 	for _, tt := range []struct{ through, bytes, want int64 }{{4, 1, 1}, {4, 10, 1}, {4, 11, 2}, {4, 40, 4}, {4, 41, 4}, {2, 41, 2}, {0, 1, 0}} {
 		if got, err := f.s.Edges.Oldest(f.ctx, "p", tt.through, tt.bytes); err != nil || got != tt.want {
