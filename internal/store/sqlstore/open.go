@@ -102,7 +102,8 @@ func openFile(path, settings string) (*sql.DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: %w", err)
 	}
-	return db, nil
+	defer func() { _ = db.Close() }() // it has opened no connection
+	return sql.OpenDB(preparing{db.Driver(), name.String()}), nil
 }
 
 // fileURI is the name of a file by its absolute path, as SQLite takes it.
