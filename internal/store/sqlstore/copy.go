@@ -173,12 +173,15 @@ func copyPages(ctx context.Context, source, path string, progress func(done, all
 	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master").Scan(&tables); err != nil {
 		return describe(err)
 	}
-	err = conn.Raw(func(driver any) error {
-		c, ok := driver.(interface {
+	err = conn.Raw(func(inner any) error {
+		if p, ok := inner.(*preparedConn); ok {
+			inner = p.sqliteConn
+		}
+		c, ok := inner.(interface {
 			NewBackup(uri string) (*sqlite.Backup, error)
 		})
 		if !ok {
-			return fmt.Errorf("sqlstore: %T makes no copies", driver)
+			return fmt.Errorf("sqlstore: %T makes no copies", inner)
 		}
 		copying, err := c.NewBackup(fileURI(path, ""))
 		if err != nil {

@@ -98,12 +98,13 @@ func makeFile(dir string) (string, error) {
 }
 
 func openFile(path, settings string) (*sql.DB, error) {
-	db, err := sql.Open("sqlite", fileURI(path, "_foreign_keys=1&"+settings))
+	name := fileURI(path, "_foreign_keys=1&"+settings)
+	db, err := sql.Open("sqlite", name)
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: %w", err)
 	}
 	defer func() { _ = db.Close() }() // it has opened no connection
-	return sql.OpenDB(preparing{db.Driver(), name.String()}), nil
+	return sql.OpenDB(preparing{db.Driver(), name}), nil
 }
 
 // fileURI is the name of a file by its absolute path, as SQLite takes it.
