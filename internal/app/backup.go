@@ -21,7 +21,7 @@ import (
 // Backup says what a copy of an embedded database holds.
 type Backup = sqlstore.Copied
 
-// MigrationPlan is what would bring a database up to date.
+// MigrationPlan lists the steps that would bring a database up to date.
 type MigrationPlan = sqlstore.Plan
 
 // compressed is how names of copies that are compressed by Zstandard (RFC 8878) end.

@@ -27,7 +27,7 @@ PostgreSQL has tools of its own: pg_dump, or the archive of its write-ahead log.
 
 // Run makes the copy.
 func (k *backupCommand) Run(ctx context.Context, s *session) error {
-	cfg, err := s.ownDatabase("backup")
+	cfg, err := ownDatabase(s, "backup")
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ administrator accepts that.
 
 // Run puts the copy in place.
 func (k *restoreCommand) Run(ctx context.Context, s *session) error {
-	cfg, err := s.ownDatabase("restore")
+	cfg, err := ownDatabase(s, "restore")
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func holds(b app.Backup) string {
 }
 
 // ownDatabase reads the settings for a command that works on the files or tables of a database, and so never asks a server.
-func (s *session) ownDatabase(command string) (config.Config, error) {
+func ownDatabase(s *session, command string) (config.Config, error) {
 	if s.globals.Server != "" {
 		return config.Config{}, errors.New(command + " works on the database itself, on the machine where it is; it goes without --server")
 	}
@@ -119,7 +119,7 @@ is no way back but a backup, and a program that is older than the database refus
 
 // Run plans, and migrates unless only the plan is wanted.
 func (k *dbMigrateCommand) Run(ctx context.Context, s *session) error {
-	cfg, err := s.ownDatabase("db migrate")
+	cfg, err := ownDatabase(s, "db migrate")
 	if err != nil {
 		return err
 	}

@@ -148,7 +148,7 @@ func rendered(d *dialect) ([]*goose.Migration, int64, error) {
 	return list, newest, nil
 }
 
-// Plan is what would bring the schema of a database up to date.
+// Plan lists the steps that would bring the schema of a database up to date.
 type Plan struct {
 	Have    int64       `json:"have"`   // version of the schema; 0 for an empty database, or none
 	Newest  int64       `json:"newest"` // version that this program needs
