@@ -79,7 +79,7 @@ func (k *edgeCommand) serve(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	kept := tune(s)
+	kept := tune(s, serverReserve)
 	defer runtime.KeepAlive(kept)
 	least, err := failModes(&cfg)
 	if err != nil {

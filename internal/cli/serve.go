@@ -67,7 +67,7 @@ func (k *serveCommand) serve(ctx context.Context, s *session) error {
 			log.WarnContext(stopping, "the last traces could not be sent", slog.Any("error", err))
 		}
 	}()
-	kept := tune(s)
+	kept := tune(s, serverReserve)
 	defer runtime.KeepAlive(kept)
 	least, err := failModes(&cfg)
 	if err != nil {
