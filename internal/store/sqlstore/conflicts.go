@@ -114,8 +114,8 @@ func (t conflictTable) Update(ctx context.Context, c store.Conflict) error {
 	return unlessNone(n, err, rule.NotFound("conflict", c.ID))
 }
 
-// conflictSide is what conflicts are selected by of one of their rules: a row of a conflict repeats it of both, so that a query reads no
-// rules. The words of text are in lower case, which databases do not make of all letters.
+// conflictSide holds the properties of one rule that conflicts are selected by. The row of a conflict repeats them, so that a query reads
+// no rules. Text is in lower case, since the databases know the letter case of ASCII only.
 type conflictSide struct {
 	said     string // the slug and the statement
 	severity int    // its rank
@@ -168,7 +168,7 @@ func (t conflictTable) repeat(ctx context.Context, projectID, end, id string, s 
 	return err
 }
 
-// fillConflicts repeats in conflicts stored before what they are selected by.
+// fillConflicts repeats the properties of rules in the conflicts that were stored before.
 func fillConflicts(ctx context.Context, s *session) error {
 	type stored struct {
 		projectID, id string

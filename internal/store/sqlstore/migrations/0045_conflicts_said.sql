@@ -1,5 +1,5 @@
--- What conflicts are selected by of their two rules and of their reason: slugs, statements and reasons in lower case, and the ranks of the
--- severities. The program fills it for the conflicts that are there.
+-- Conflicts are selected by the slugs, the statements and the severities of their rules, and by their reason: text in lower case, severities
+-- as ranks. The program fills these columns for the conflicts that are there.
 ALTER TABLE conflicts ADD COLUMN low_said TEXT NOT NULL DEFAULT '';
 
 ALTER TABLE conflicts ADD COLUMN low_severity BIGINT NOT NULL DEFAULT 0;
