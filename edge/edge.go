@@ -68,7 +68,7 @@ type Sink interface {
 	Write(ctx context.Context, r Record) error
 }
 
-// Record is what an evaluation leaves.
+// Record is the record of an evaluation.
 type Record struct {
 	ID        string // of the evaluation
 	ProjectID string

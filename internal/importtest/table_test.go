@@ -114,6 +114,7 @@ var table = map[string]row{
 		layer:   capability,
 		imports: []string{"audit", "auth", "check", "corpus", "diff", "evaluate/find", "evaluate/record", "federation", "job", "judge", "rule", "store", "subject", "telemetry"},
 	},
+	"export":    {layer: capability, imports: []string{"audit", "bundle/place", "job", "rule", "store"}}, // decisions for other systems
 	"fleet":     {layer: capability, imports: []string{"audit", "auth", "checkpoint", "rule", "store"}, tests: []string{"health"}}, // the edges of a project
 	"health":    {layer: capability, imports: []string{"audit", "auth", "corpus", "job", "lint", "rule", "store"}},
 	"hierarchy": {layer: capability, imports: []string{"audit", "auth", "change", "corpus", "federation", "rule", "store", "subject", "text", "wire"}, tests: []string{"catalog"}},
