@@ -57,6 +57,9 @@ func openRules(ctx context.Context, s *session, path string) (*ruleFiles, *wire.
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := files.check(); err != nil {
+		return nil, nil, err
+	}
 	joined, err := files.join()
 	return files, joined, err
 }
