@@ -27,7 +27,7 @@ type ruleFiles struct {
 	sources []*rulefile.Source
 }
 
-// filesError is what is wrong with rule files, with the lines that are meant.
+// filesError lists the faults of rule files, with the lines that they are in.
 type filesError struct {
 	wrong    *rule.Error
 	excerpts []string // of the fields; empty for those that no file has

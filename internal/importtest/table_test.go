@@ -175,7 +175,7 @@ var table = map[string]row{
 	"cli": {
 		layer: command,
 		imports: []string{
-			"app", "bundle", "bundle/place", "catalog", "charset", "checkpoint", "client", "config", "discover/archive", "discover/assistant", "discover/exclude",
+			"app", "bundle", "bundle/place", "catalog", "charset", "checkpoint", "client", "config", "console/wordmark", "discover/archive", "discover/assistant", "discover/exclude",
 			"discover/source", "evidence/attest", "gateway", "gateway/pin", "gateway/relay", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
 			"report", "rule", "rulefile", "sandbox", "sso/login", "store", "subject", "telemetry", "tlsfile", "witness",
 			"discover/source", "evidence/attest", "evidence/pack", "gateway", "gateway/pin", "gateway/relay", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",

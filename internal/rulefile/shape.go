@@ -25,7 +25,7 @@ const (
 	anything
 )
 
-// shape is what a value of a rule file may be. The schema is written from it and files are checked against it, so that they agree.
+// shape describes the values that a place of a rule file may have. The schema is written from it and files are checked against it, so that they agree.
 type shape struct {
 	kind   kind
 	name   string // of an object, in the schema
