@@ -152,10 +152,14 @@ func structure(t reflect.Type, known map[reflect.Type]*shape) *shape {
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		at := s.name + "." + name
+		v := value(f.Type, at, known)
+		if enum := f.Tag.Get("enum"); enum != "" && v.values != nil {
+			v.values = strings.Split(enum, ",")
+		}
 		optional := f.Tag.Get("required") == "false" || strings.Contains(options, "omitempty") || at == "RuleInput.statement"
 		grouped := slices.Contains(s.exactly, name) || slices.Contains(s.some, name)
 		s.fields = append(s.fields, field{
-			name: name, shape: value(f.Type, at, known), doc: f.Tag.Get("doc"), fallback: f.Tag.Get("default"), example: cmp.Or(f.Tag.Get("example"), examples[at]),
+			name: name, shape: v, doc: f.Tag.Get("doc"), fallback: f.Tag.Get("default"), example: cmp.Or(f.Tag.Get("example"), examples[at]),
 			required: !optional, never: !optional || grouped,
 		})
 	}
@@ -168,11 +172,7 @@ func value(t reflect.Type, at string, known map[reflect.Type]*shape) *shape {
 		t = t.Elem()
 	}
 	if all, ok := enumerations[t]; ok {
-		s := &shape{kind: words, values: all, folds: true}
-		if at == "Example.verdict" {
-			s.values = []string{string(rule.Allow), string(rule.Deny)}
-		}
-		return s
+		return &shape{kind: words, values: all, folds: true}
 	}
 	if t == reflect.TypeFor[time.Time]() {
 		return &shape{kind: moment, pattern: timePattern, mismatch: "must be a day or a time such as 2026-01-31 or 2026-01-31T12:00:00Z"}
