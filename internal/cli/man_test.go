@@ -64,18 +64,18 @@ func TestPager(t *testing.T) {
 		{[]string{"PAGER=cat"}, ""}, {[]string{"PAGER="}, ""}, {[]string{"PAGER=more", "TENET_PAGER="}, ""},
 	} {
 		s := &session{env: lookup(test.environ), isSet: naming(test.environ)}
-		if got := strings.Join(s.pager(), " "); got != test.want {
+		if got := strings.Join(pagerOf(s), " "); got != test.want {
 			t.Errorf("%v: %q, want %q", test.environ, got, test.want)
 		}
 	}
 	var out, errs bytes.Buffer
 	environ := []string{"PAGER=tr a-z A-Z"}
 	s := &session{out: &out, err: &errs, env: lookup(environ), isSet: naming(environ)}
-	if text := bytes.NewBufferString("one\ntwo\n"); !s.page(text) || out.String() != "ONE\nTWO\n" {
+	if text := bytes.NewBufferString("one\ntwo\n"); !page(s, text) || out.String() != "ONE\nTWO\n" {
 		t.Errorf("%q %q", out.String(), errs.String())
 	}
 	s.env, s.isSet = lookup([]string{"PAGER=no-such-program"}), naming([]string{"PAGER=no-such-program"})
-	if text := bytes.NewBufferString("one\n"); s.page(text) || text.String() != "one\n" {
+	if text := bytes.NewBufferString("one\n"); page(s, text) || text.String() != "one\n" {
 		t.Error("a pager that is not there took the text")
 	}
 }

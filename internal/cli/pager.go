@@ -13,7 +13,7 @@ import (
 
 // paged calls print, and shows what it prints in a pager if it is longer than the terminal: that of $TENET_PAGER or $PAGER, else less. Without a
 // terminal, with --no-pager, and with a pager that is empty or cat, it goes to stdout as it is.
-func (s *session) paged(print func() error) error {
+func paged(s *session, print func() error) error {
 	f, ok := s.out.(*os.File)
 	if !ok || !isTerminal(f) || !isTerminal(s.stdin) || s.globals.NoPager || s.env("TERM") == "dumb" {
 		return print()
@@ -26,7 +26,7 @@ func (s *session) paged(print func() error) error {
 	s.columns, s.out = s.width(), &text
 	err = print()
 	s.columns, s.out = 0, f
-	if bytes.Count(text.Bytes(), []byte("\n")) < height || !s.page(&text) {
+	if bytes.Count(text.Bytes(), []byte("\n")) < height || !page(s, &text) {
 		if _, failed := io.Copy(f, &text); err == nil {
 			err = failed
 		}
@@ -34,10 +34,10 @@ func (s *session) paged(print func() error) error {
 	return err
 }
 
-// pager is the command that shows long output; empty for none.
-func (s *session) pager() []string {
+// pagerOf is the command that shows long output; empty for none.
+func pagerOf(s *session) []string {
 	for _, name := range []string{"TENET_PAGER", "PAGER"} {
-		if value, ok := s.environ(name); ok {
+		if value := s.env(name); value != "" || s.isSet(name) {
 			words := strings.Fields(value)
 			if len(words) == 1 && words[0] == "cat" {
 				return nil
@@ -48,15 +48,9 @@ func (s *session) pager() []string {
 	return []string{"less"}
 }
 
-// environ is a variable of the environment, and whether it is set.
-func (s *session) environ(name string) (string, bool) {
-	value := s.env(name)
-	return value, value != "" || s.isSet != nil && s.isSet(name)
-}
-
 // page shows a text in the pager; false if there is none, and then the text is as it was.
-func (s *session) page(text *bytes.Buffer) bool {
-	words := s.pager()
+func page(s *session, text *bytes.Buffer) bool {
+	words := pagerOf(s)
 	if len(words) == 0 {
 		return false
 	}
