@@ -74,11 +74,12 @@ var table = map[string]row{
 	"judge":               {layer: block, imports: []string{"diff", "judge/probe", "llm", "norm", "redact", "rule", "store", "subject"}, tests: []string{"catalog"}},
 	"judge/probe":         {layer: block, imports: []string{"rule"}}, // control rules, whose answers are known
 	"lex":                 {layer: block},
-	"telemetry":           {layer: block, imports: []string{"rule"}},                          // traces by OpenTelemetry
-	"tlsfile":             {layer: block, imports: []string{"rule"}},                          // certificates of the server, from files
-	"sso":                 {layer: block, imports: []string{"auth", "rule", "store", "text"}}, // who people are, by identity providers
-	"sso/login":           {layer: block, imports: []string{"wire"}},                          // signing in from the command line
-	"lexicon":             {layer: block},                                                     // English words and what they mean, from WordNet
+	"rulefile":            {layer: block, imports: []string{"rule", "text", "wire"}, tests: []string{"catalog", "/packs"}}, // rule files: their form, schema and faults
+	"telemetry":           {layer: block, imports: []string{"rule"}},                                                       // traces by OpenTelemetry
+	"tlsfile":             {layer: block, imports: []string{"rule"}},                                                       // certificates of the server, from files
+	"sso":                 {layer: block, imports: []string{"auth", "rule", "store", "text"}},                              // who people are, by identity providers
+	"sso/login":           {layer: block, imports: []string{"wire"}},                                                       // signing in from the command line
+	"lexicon":             {layer: block},                                                                                  // English words and what they mean, from WordNet
 	"lint":                {layer: block, imports: []string{"norm", "rule"}},
 	"llm":                 {layer: block, imports: []string{"telemetry"}},
 	"llm/provider":        {layer: block, imports: []string{"llm", "rule", "telemetry"}},
@@ -97,7 +98,7 @@ var table = map[string]row{
 
 	"agent":    {layer: capability, imports: []string{"audit", "auth", "charset", "lint", "llm", "redact", "rule", "subject"}},
 	"approval": {layer: capability, imports: []string{"audit", "auth", "corpus", "job", "rule", "store", "text"}, tests: []string{"api", "app"}},
-	"catalog":  {layer: capability, imports: []string{"audit", "auth", "change", "check", "corpus", "lint", "rule", "store", "subject"}},
+	"catalog":  {layer: capability, imports: []string{"audit", "auth", "change", "check", "corpus", "lint", "rule", "rulefile", "store", "subject"}},
 	"acting":   {layer: capability, imports: []string{"audit", "auth", "rule", "store"}}, // the agents of people
 	"conflict": {
 		layer:   capability,
@@ -114,6 +115,7 @@ var table = map[string]row{
 		layer:   capability,
 		imports: []string{"audit", "auth", "check", "corpus", "diff", "evaluate/find", "evaluate/record", "federation", "job", "judge", "rule", "store", "subject", "telemetry"},
 	},
+	"export":    {layer: capability, imports: []string{"audit", "bundle/place", "job", "rule", "store"}}, // decisions for other systems
 	"fleet":     {layer: capability, imports: []string{"audit", "auth", "checkpoint", "rule", "store"}, tests: []string{"health"}}, // the edges of a project
 	"health":    {layer: capability, imports: []string{"audit", "auth", "corpus", "job", "lint", "rule", "store"}},
 	"hierarchy": {layer: capability, imports: []string{"audit", "auth", "change", "corpus", "federation", "rule", "store", "subject", "text", "wire"}, tests: []string{"catalog"}},
@@ -162,7 +164,7 @@ var table = map[string]row{
 			"acting", "agent", "api", "api/rest", "approval", "audit", "auth", "catalog", "change", "check", "checkpoint", "client", "config", "conflict", "conflict/contradict", "bundle", "bundle/place", "console", "corpus", "edge",
 			"gateway/extauthz", "gateway/extmcp",
 			"discover", "discover/assistant", "discover/code", "discover/comment", "discover/linter", "discover/policy", "discover/source", "document",
-			"evaluate", "evaluate/find", "evaluate/record", "evidence", "fleet", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "rule", "sandbox", "search",
+			"evaluate", "evaluate/find", "evaluate/record", "evidence", "export", "fleet", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "rule", "sandbox", "search",
 			"sso", "store", "store/sqlstore", "subject", "tlsfile", "trail", "webhook", "/packs",
 			"evaluate", "evaluate/find", "evaluate/record", "evidence", "health", "hierarchy", "ingest", "job", "judge", "judge/probe", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "rule", "sandbox", "search",
 			"sso", "store", "store/sqlstore", "subject", "trail", "webhook", "/packs",
@@ -174,9 +176,9 @@ var table = map[string]row{
 	"cli": {
 		layer: command,
 		imports: []string{
-			"app", "bundle", "bundle/place", "catalog", "charset", "checkpoint", "client", "config", "discover/archive", "discover/assistant", "discover/exclude",
+			"app", "bundle", "bundle/place", "catalog", "charset", "checkpoint", "client", "config", "console/wordmark", "discover/archive", "discover/assistant", "discover/exclude",
 			"discover/source", "evidence/attest", "gateway", "gateway/pin", "gateway/relay", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
-			"report", "rule", "sandbox", "sso/login", "store", "subject", "telemetry", "tlsfile", "witness",
+			"report", "rule", "rulefile", "sandbox", "sso/login", "store", "subject", "telemetry", "tlsfile", "witness",
 			"discover/source", "evidence/attest", "evidence/pack", "gateway", "gateway/pin", "gateway/relay", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
 			"report", "rule", "sandbox", "sso/login", "store", "subject", "tlsfile", "witness",
 		},
