@@ -62,18 +62,21 @@ func (p *proof) doubt(format string, args ...any) {
 	}
 }
 
+// prover tries proposed checks; it returns what a rule says of a sample.
+type prover func(ctx context.Context, r *rule.Rule, sample, inputType string) (rule.Trial, error)
+
 // prove holds a rule with a proposed check against the cases that were held back, variants of all cases, and the record.
-func (b *Sandbox) prove(ctx context.Context, r *rule.Rule, shown, back []store.TestCase, recorded wire.Agreement) (p proof) {
+func (try prover) prove(ctx context.Context, r *rule.Rule, shown, back []store.TestCase, recorded wire.Agreement) (p proof) {
 	breaking := 0
 	for i := range back {
 		c := &back[i]
 		if c.Expected == string(rule.Deny) {
 			breaking++
 		}
-		got := b.says(ctx, r, c.SampleInput, c.InputType)
+		got := try.says(ctx, r, c.SampleInput, c.InputType)
 		switch {
 		case got == c.Expected:
-		case c.Expected == string(rule.Allow):
+		case c.Expected != string(rule.Deny):
 			p.wrong = "it denies a sample that keeps the rule and that you were not shown"
 			return p
 		default:
@@ -88,7 +91,7 @@ func (b *Sandbox) prove(ctx context.Context, r *rule.Rule, shown, back []store.T
 			c := &list[i]
 			for _, v := range variants(r, c.SampleInput, c.InputType) {
 				p.variants++
-				if got := b.says(ctx, r, v.sample, c.InputType); got != c.Expected {
+				if got := try.says(ctx, r, v.sample, c.InputType); got != c.Expected {
 					p.doubt("it says %s of a variant of the case %q (%s)", cmp.Or(got, "nothing"), c.Name, v.how)
 				}
 			}
@@ -101,8 +104,8 @@ func (b *Sandbox) prove(ctx context.Context, r *rule.Rule, shown, back []store.T
 }
 
 // says returns the verdict of the check of a rule on a sample; empty if the check does not decide it.
-func (b *Sandbox) says(ctx context.Context, r *rule.Rule, sample, inputType string) string {
-	trial, err := b.trial(ctx, r, sample, inputType)
+func (try prover) says(ctx context.Context, r *rule.Rule, sample, inputType string) string {
+	trial, err := try(ctx, r, sample, inputType)
 	if err != nil || trial.Verdict.DecidedBy != rule.ByCheck {
 		return ""
 	}

@@ -112,7 +112,7 @@ func (b *Sandbox) Propose(ctx context.Context, projectID, ref string) (wire.Prop
 			var found proof
 			if why == "" {
 				recorded = b.compare(ctx, good, past)
-				found = b.prove(ctx, good, shown, back, recorded)
+				found = prover(b.trial).prove(ctx, good, shown, back, recorded)
 				why = found.wrong
 			}
 			if why != "" {
