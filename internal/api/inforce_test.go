@@ -304,3 +304,43 @@ func TestChangesWhileRulesAreLoadedAreExplained(t *testing.T) {
 		<-ended
 	})
 }
+
+// Nobody is let through by an approval that was granted, or given back, in the database alone.
+func TestAnApprovalThatNoEntryExplainsServesNothing(t *testing.T) {
+	t.Parallel()
+	granted := `REPLACE(REPLACE(REPLACE(body, '"state":"pending"', '"state":"approved","valid_until":"2100-01-01T00:00:00Z"'), '"state":"used"', '"state":"approved"'), '"used_count":1', '"used_count":0')`
+	for name, a := range map[string]struct {
+		used      bool
+		statement string
+	}{
+		"one that waits is granted":     {false, `UPDATE approvals SET state = 'approved', body = ` + granted},
+		"one that was used comes again": {true, `UPDATE approvals SET state = 'approved', ends_at = ends_at * 2, body = ` + granted},
+		"one is inserted": {true, `INSERT INTO approvals (project_id, id, revision, link_key, body, state, requester, subject_hash, evaluation_id, repository, agent, scope, severity, created_at, ends_at, due_at)
+			SELECT project_id, '0199f0a0-0000-7000-8000-00000000ffff', revision, 'k', REPLACE(` + granted + `, id, '0199f0a0-0000-7000-8000-00000000ffff'), 'approved', requester, subject_hash,
+			evaluation_id, repository, agent, scope, severity, created_at, ends_at * 2, due_at FROM approvals`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onBothTampering(t, func(t *testing.T, w *tampering) {
+				ask := newAsking(w.node, rule.High)
+				id := ask.asks("drop table a")
+				if a.used {
+					ask.decide(ask.ann, id, "approve", "It is a copy.").want(http.StatusOK)
+					if e := ask.evaluate(ask.ci, "drop table a", false); e.OverallVerdict != rule.Allow {
+						t.Fatalf("the approved action is %s", e.OverallVerdict)
+					}
+				}
+				w.tamper(a.statement)
+				for _, n := range []*node{w.node, w.another()} {
+					got := n.call("POST", "/api/v1/evaluate/quick", fields{"action": "drop table a"}, ask.ci...).want(http.StatusServiceUnavailable)
+					if !strings.Contains(string(got.body), "the approval ") || !strings.Contains(string(got.body), "without an entry in its audit log") {
+						t.Errorf("refused with %s", got.body)
+					}
+				}
+				if report := into[wire.AuditReport](w.call("GET", auditPath+"/verify", nil).want(http.StatusOK)); report.OK() {
+					t.Error("the verification finds nothing")
+				}
+			})
+		})
+	}
+}

@@ -165,10 +165,14 @@ func (a *App) assembleRules(p *parts, registry *prometheus.Registry, queue job.Q
 	p.waivers = catalog.NewWaivers(s.Waivers, a.live, runner, now)
 	p.projects = catalog.NewProjects(s, s.Projects, runner, now)
 	p.projects.FailModes = a.failModes
-	p.approvals = approval.New(approval.Config{
+	approvals := approval.Config{
 		Store: approval.Store{Updater: s, Approvals: s.Approvals, Projects: s.Projects}, Views: a.live, Publish: p.webhooks.Publish,
 		Site: cmp.Or(strings.TrimSuffix(cfg.PublicURL, "/"), "http://"+cfg.Listen), Poll: cfg.PollInterval, Logger: log, Now: now,
-	})
+	}
+	if a.edge == nil {
+		approvals.Explained = a.recorded.inForce.CheckRow
+	}
+	p.approvals = approval.New(approvals)
 	return nil
 }
 

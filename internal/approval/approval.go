@@ -28,13 +28,16 @@ type Store struct {
 	Projects  store.ProjectReader
 }
 
-// Config sets up [New]. All fields but Publish, Site and Poll are required.
+// Config sets up [New]. All fields but Publish, Explained, Site and Poll are required.
 type Config struct {
 	Store Store
 	// Views have the policies of projects, and their rules.
 	Views corpus.Views
 	// Publish sends an event to webhooks as part of a transaction; nil publishes nothing.
 	Publish func(ctx context.Context, tx store.Tx, e rule.Event) error
+	// Explained, if not nil, returns an error with [store.ErrDamaged] unless the audit log explains the row of an approval: nobody has granted it by a
+	// change of the database alone.
+	Explained func(ctx context.Context, projectID, kind, id string) error
 	// Site is the address at which browsers reach the console, without a path; empty makes links without one.
 	Site string
 	// Poll is the time between two looks for decisions on other nodes while somebody waits; 0 means 250 ms.
@@ -60,18 +63,29 @@ func New(cfg Config) *Approvals {
 // maxTitle bounds a title, in characters.
 const maxTitle = 200
 
-// Open returns the approvals of a subject that are pending or approved, without those whose time has run out, oldest first.
+// Open returns the approvals of a subject that are pending or approved, without those whose time has run out, oldest first. One that was
+// approved, and is not as the audit log recorded it, is an error with [store.ErrDamaged].
 func (s *Approvals) Open(ctx context.Context, projectID, subjectHash string) ([]rule.Approval, error) {
 	records, err := s.cfg.Store.Approvals.Open(ctx, projectID, subjectHash)
+	if err != nil {
+		return nil, err
+	}
 	now := s.cfg.Now()
 	var list []rule.Approval
 	for i := range records {
-		if !records[i].Lapsed(now) {
-			records[i].URL = s.link(&records[i])
-			list = append(list, records[i].Approval)
+		a := &records[i]
+		if a.Lapsed(now) {
+			continue
 		}
+		if a.State == rule.ApprovalApproved && s.cfg.Explained != nil {
+			if err := s.cfg.Explained(ctx, projectID, store.ApprovalInForce, a.ID); err != nil {
+				return nil, err
+			}
+		}
+		a.URL = s.link(a)
+		list = append(list, a.Approval)
 	}
-	return list, err
+	return list, nil
 }
 
 // Check returns an invalid error for terms that no approval can have.

@@ -150,6 +150,7 @@ func (t approvalTable) Insert(ctx context.Context, a store.ApprovalRecord) error
 	if err != nil {
 		return err
 	}
+	t.changedInForce(a.ProjectID, store.ApprovalInForce, a.ID)
 	args := make([]any, 0, 3*len(a.Rules))
 	for i := range a.Rules {
 		args = append(args, a.ProjectID, a.Rules[i].RuleID, a.ID)
@@ -167,5 +168,6 @@ func (t approvalTable) Update(ctx context.Context, a store.ApprovalRecord) error
 	n, err := t.lockedExec(ctx, approvalsOf(a.ProjectID), "update approval",
 		"UPDATE approvals SET revision = ?, body = ?, state = ?, ends_at = ?, due_at = ? WHERE project_id = ? AND id = ? AND revision = ?",
 		a.Revision, body, string(a.State), micros(ends), micros(due), a.ProjectID, a.ID, a.Revision-1)
+	t.changedInForce(a.ProjectID, store.ApprovalInForce, a.ID)
 	return unlessNone(n, err, rule.Errorf(rule.CodeConflict, "the approval has changed meanwhile; read it again"))
 }
