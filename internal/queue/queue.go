@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	jsonv2 "github.com/go-json-experiment/json"
 	"golang.org/x/sync/errgroup"
 
 	"tenet/internal/auth"
@@ -289,14 +288,8 @@ func fillRevision(item *wire.QueueItem, w *store.Waiting) {
 
 func fillCandidate(item *wire.QueueItem, w *store.Waiting) {
 	item.ScanID, item.Confidence = w.Ref, &w.Confidence
-	var c struct {
-		Statement string `json:"statement"`
-		wire.Place
-		Metadata struct {
-			Severity string `json:"severity"`
-		} `json:"suggested_metadata"`
-	}
-	if err := jsonv2.Unmarshal(w.Body, &c); err != nil {
+	c := w.Candidate
+	if c == nil {
 		item.Title = "A candidate that cannot be read"
 		return
 	}

@@ -153,7 +153,7 @@ func openPostgres(ctx context.Context, dsn string, o Options, l limits) (store.S
 const migratePatience = time.Minute
 
 func open(ctx context.Context, d *dialect, read, write *sql.DB, o Options, release func() error) (store.Store, error) {
-	s := &database{session: &session{db: read, d: d, pool: read, gate: &gate{}, damage: &damage{}}, write: write, log: o.Logger, release: release}
+	s := &database{session: &session{db: read, d: d, pool: read, gate: &gate{}, damage: &damage{}, parsed: &parsedRows{}}, write: write, log: o.Logger, release: release}
 	starting, cancel := context.WithTimeout(ctx, migratePatience)
 	defer cancel()
 	err := s.check(starting)
