@@ -30,7 +30,7 @@ type Waiting struct {
 	By         string           // who has asked for the decision; empty if nobody has
 	Ref        string           // the scan of a candidate; the reason of a conflict; the mode of an evaluation
 	Confidence float64          // of a candidate or a conflict, 0 to 1
-	Rules      []QueuedRule     // the rule itself; the rules of a conflict, the later one first; the rule of a waiver
+	Rules      []*QueuedRule    // the rule itself; the rules of a conflict, the later one first; the rule of a waiver
 	Body       []byte           // of an approval, a [rule.Approval]
 	Revision   *Revision        // the revision itself, with Stale
 	Candidate  *QueuedCandidate // the candidate itself; nil if it cannot be read

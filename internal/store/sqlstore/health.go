@@ -132,27 +132,35 @@ func (t healthTable) Measured(ctx context.Context, f store.MeasuredFilter) (list
 	if f.Idle {
 		order, compare = measuredByIdle, compareIdle
 	}
-	switch {
-	case !f.NoTotal:
-		one, with := standingCondition(t.d, f.Standings)
-		list, total, err = page(ctx, t.session, countsOf(f.ProjectID), "measured rules", measuredColumns, from+one, order, append(args, with...),
-			window{f.Offset, f.Limit}, measuredFields)
-	case f.Standings == nil:
-		list, err = t.measured(ctx, from+notEnded, order, f, args)
-	default:
+	err = t.lockedSnapshot(ctx, countsOf(f.ProjectID), func(s *session) error {
+		t := healthTable{s}
+		if !f.NoTotal {
+			some, with := standingCondition(t.d, f.Standings)
+			if err := t.row(ctx, "count measured rules", "SELECT COUNT(*) "+from+some, append(slices.Clone(args), with...), &total); err != nil {
+				return err
+			}
+		}
+		var err error
+		switch len(f.Standings) {
+		case 0:
+			list, err = t.measured(ctx, from+notEnded, order, window{f.Offset, f.Limit}, args)
+			return err
+		case 1:
+			list, err = t.measured(ctx, from+" AND standing = ?", order, window{f.Offset, f.Limit}, append(args, int64(f.Standings[0])))
+			return err
+		}
 		for _, s := range f.Standings { // the index is in the right order for each of them only
-			some, err := t.measured(ctx, from+" AND standing = ?", order, f, append(slices.Clone(args), int64(s)))
+			some, err := t.measured(ctx, from+" AND standing = ?", order, window{0, max(f.Offset, 0) + max(f.Limit, 0)}, append(slices.Clone(args), int64(s)))
 			if err != nil {
-				return nil, 0, err
+				return err
 			}
 			list = append(list, some...)
 		}
 		slices.SortFunc(list, compare)
-	}
-	if f.NoTotal {
 		list = list[min(max(f.Offset, 0), len(list)):]
 		list = list[:min(max(f.Limit, 0), len(list))]
-	}
+		return nil
+	})
 	for i := range list {
 		list[i].RuleStanding = withoutEpoch(list[i].RuleStanding)
 	}
@@ -180,9 +188,9 @@ func compareIdle(a, b store.MeasuredRule) int {
 	return cmp.Or(a.IdleSince.Compare(b.IdleSince), cmp.Compare(a.RuleID, b.RuleID))
 }
 
-// standingCondition is the condition of standings, with its arguments; nil is that of all rules that have not ended.
+// standingCondition is the condition of standings, with its arguments; none are all rules that have not ended.
 func standingCondition(d *dialect, standings []store.Standing) (string, []any) {
-	if standings == nil {
+	if len(standings) == 0 {
 		return notEnded, nil
 	}
 	numbers := make([]int64, len(standings))
@@ -193,13 +201,12 @@ func standingCondition(d *dialect, standings []store.Standing) (string, []any) {
 }
 
 func measuredQuery(from, order string) string {
-	return "SELECT " + measuredColumns + " " + from + " ORDER BY " + order + " LIMIT ?"
+	return "SELECT " + measuredColumns + " " + from + " ORDER BY " + order + " LIMIT ? OFFSET ?"
 }
 
-// measured reads the first rows up to the end of a page.
-func (t healthTable) measured(ctx context.Context, from, order string, f store.MeasuredFilter, args []any) ([]store.MeasuredRule, error) {
-	return many(ctx, t.session, countsOf(f.ProjectID), "measured rules", measuredQuery(from, order),
-		append(args, max(f.Offset, 0)+max(f.Limit, 0)), measuredFields)
+// measured reads a page.
+func (t healthTable) measured(ctx context.Context, from, order string, w window, args []any) ([]store.MeasuredRule, error) {
+	return many(ctx, t.session, unlocked, "measured rules", measuredQuery(from, order), append(args, max(w.limit, 0), max(w.offset, 0)), measuredFields)
 }
 
 const summaryColumns = "team, measured_at, corpus_version, rules, in_force, asked, never_asked, dormant, score_sum, band0, band1, band2, band3, band4"

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -38,7 +39,7 @@ func (t queueTable) waiting(ctx context.Context, doing, query string, args []any
 			if err := jsonv2.Unmarshal(body, &r); err != nil {
 				return fmt.Errorf("sqlstore: a stored rule cannot be read: %w", err)
 			}
-			w.Rules = append(w.Rules, r)
+			w.Rules = append(w.Rules, &r)
 		}
 		list = append(list, w)
 		return nil
@@ -85,7 +86,7 @@ func (t queueTable) listed(ctx context.Context, doing, query string, args []any,
 		if err != nil {
 			return err
 		}
-		var states []ruleState
+		states := make([]ruleState, 0, 2*len(rows))
 		for i := range rows {
 			for _, state := range rows[i].rules {
 				if state.id != "" {
@@ -97,20 +98,19 @@ func (t queueTable) listed(ctx context.Context, doing, query string, args []any,
 		if err != nil {
 			return err
 		}
-		for i := range rows {
+		list = make([]store.Waiting, 0, len(rows))
+		for i, next := 0, 0; i < len(rows); i++ {
 			w := rows[i].Waiting
 			if w.ID == "" { // the rule itself waits
 				w.ProjectID, w.ID = rows[i].rules[0].projectID, rows[i].rules[0].id
 			}
-			changed := false // since the rows were read, which only a transaction can see
-			for _, state := range rows[i].rules {
-				if state.id == "" {
-					continue
-				}
-				r, ok := rules[state]
-				w.Rules, changed = append(w.Rules, r), changed || !ok
+			named := 1
+			if rows[i].rules[1].id != "" {
+				named = 2
 			}
-			if !changed {
+			w.Rules = rules[next : next+named : next+named]
+			// A rule may have changed since the rows were read, which only a transaction can see.
+			if next += named; !slices.Contains(w.Rules, nil) {
 				list = append(list, w)
 			}
 		}
@@ -126,7 +126,7 @@ func (t queueTable) RulesInReview(ctx context.Context, projectID string, limit i
 		return []any{&r.rules[0].projectID, &r.rules[0].id, &r.rules[0].corpusVersion}
 	})
 	for i := range list {
-		r := &list[i].Rules[0]
+		r := list[i].Rules[0]
 		list[i].Since, list[i].By = r.UpdatedAt, r.UpdatedBy
 	}
 	return list, err
@@ -168,8 +168,8 @@ func (t queueTable) PendingCandidates(ctx context.Context, projectID string, lim
 			return err
 		}
 		found, err := queueTable{s}.queuedCandidates(ctx, keys)
-		for i := range list {
-			list[i].Candidate = found[keys[i]]
+		for i, c := range found {
+			list[i].Candidate = c
 		}
 		return err
 	})

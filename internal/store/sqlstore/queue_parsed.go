@@ -22,19 +22,18 @@ type parsed[K comparable, V any] struct {
 	size int
 }
 
-// get returns the rows of keys that it has, and the keys of the others.
-func (p *parsed[K, V]) get(keys []K) (found map[K]V, absent []K) {
-	found = make(map[K]V, len(keys))
+// get returns the rows of keys, in their order, and the indexes of those that it does not have.
+func (p *parsed[K, V]) get(keys []K) (rows []V, absent []int) {
+	rows = make([]V, len(keys))
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, k := range keys {
-		if v, ok := p.rows[k]; ok {
-			found[k] = v
-		} else {
-			absent = append(absent, k)
+	for i, k := range keys {
+		v, ok := p.rows[k]
+		if rows[i] = v; !ok {
+			absent = append(absent, i)
 		}
 	}
-	return found, absent
+	return rows, absent
 }
 
 // put keeps a row with so many bytes of text, and forgets all others when they become too many.
@@ -53,7 +52,7 @@ func (p *parsed[K, V]) put(k K, v V, size int) {
 
 // parsedRows are the rows that a database keeps for the queue.
 type parsedRows struct {
-	rules      parsed[ruleState, store.QueuedRule]
+	rules      parsed[ruleState, *store.QueuedRule]
 	candidates parsed[rowKey, *store.QueuedCandidate]
 }
 
@@ -66,59 +65,64 @@ type ruleState struct {
 // rowKey names a row of a project. The body of a candidate never changes.
 type rowKey struct{ projectID, id string }
 
-// queuedRules returns the rules with the given states, which the session sees.
-func (t queueTable) queuedRules(ctx context.Context, states []ruleState) (map[ruleState]store.QueuedRule, error) {
-	found, absent := t.parsed.rulesOf(states)
-	err := t.bodies(ctx, "rules", keysOf(absent), func(projectID, id string, version int64, body []byte) error {
-		var r store.QueuedRule
-		if err := jsonv2.Unmarshal(body, &r); err != nil {
-			return fmt.Errorf("sqlstore: a stored rule cannot be read: %w", err)
+// queuedRules returns the rules with the given states, in their order; nil for one that the session does not see. In a transaction, which may
+// change rules, it reads them all and keeps none.
+func (t queueTable) queuedRules(ctx context.Context, states []ruleState) ([]*store.QueuedRule, error) {
+	return readParsed(ctx, t, &t.kept().rules, states, "rules", func(s ruleState) rowKey { return rowKey{s.projectID, s.id} },
+		func(projectID, id string, version int64, body []byte) (ruleState, *store.QueuedRule, int, error) {
+			var r store.QueuedRule
+			if err := jsonv2.Unmarshal(body, &r); err != nil {
+				return ruleState{}, nil, 0, fmt.Errorf("sqlstore: a stored rule cannot be read: %w", err)
+			}
+			return ruleState{projectID, id, version}, &r, len(r.Statement) + len(r.ChangeNote), nil
+		})
+}
+
+// queuedCandidates returns candidates by their keys, in their order; nil for one whose body is damaged.
+func (t queueTable) queuedCandidates(ctx context.Context, keys []rowKey) ([]*store.QueuedCandidate, error) {
+	return readParsed(ctx, t, &t.kept().candidates, keys, "candidates", func(k rowKey) rowKey { return k },
+		func(projectID, id string, _ int64, body []byte) (rowKey, *store.QueuedCandidate, int, error) {
+			c := &store.QueuedCandidate{}
+			if jsonv2.Unmarshal(body, c) != nil {
+				c = nil
+			}
+			return rowKey{projectID, id}, c, len(body), nil
+		})
+}
+
+// kept returns the rows that the database keeps; none in a transaction that writes.
+func (t queueTable) kept() *parsedRows {
+	if t.parsed == nil {
+		return &parsedRows{}
+	}
+	return t.parsed
+}
+
+// readParsed returns the rows of keys: those that are kept, and the others from their bodies.
+func readParsed[K comparable, V any](ctx context.Context, t queueTable, kept *parsed[K, *V], keys []K, table string, row func(K) rowKey,
+	parse func(projectID, id string, version int64, body []byte) (K, *V, int, error),
+) ([]*V, error) {
+	rows, absent := kept.get(keys)
+	if len(absent) == 0 {
+		return rows, nil
+	}
+	wanted := make([]rowKey, len(absent))
+	for i, at := range absent {
+		wanted[i] = row(keys[at])
+	}
+	read := make(map[K]*V, len(absent))
+	err := t.bodies(ctx, table, wanted, func(projectID, id string, version int64, body []byte) error {
+		k, v, size, err := parse(projectID, id, version, body)
+		if err == nil {
+			read[k] = v
+			kept.put(k, v, size)
 		}
-		s := ruleState{projectID, id, version}
-		found[s] = r
-		if t.parsed != nil {
-			t.parsed.rules.put(s, r, len(r.Statement)+len(r.ChangeNote))
-		}
-		return nil
+		return err
 	})
-	return found, err
-}
-
-// rulesOf is get of the rules. Transactions, which may change rules, keep none.
-func (p *parsedRows) rulesOf(states []ruleState) (map[ruleState]store.QueuedRule, []ruleState) {
-	if p == nil {
-		return map[ruleState]store.QueuedRule{}, states
+	for _, at := range absent {
+		rows[at] = read[keys[at]]
 	}
-	return p.rules.get(states)
-}
-
-func keysOf(states []ruleState) []rowKey {
-	keys := make([]rowKey, len(states))
-	for i, s := range states {
-		keys[i] = rowKey{s.projectID, s.id}
-	}
-	return keys
-}
-
-// queuedCandidates returns candidates by their keys; nil for one whose body is damaged.
-func (t queueTable) queuedCandidates(ctx context.Context, keys []rowKey) (map[rowKey]*store.QueuedCandidate, error) {
-	found, absent := map[rowKey]*store.QueuedCandidate{}, keys
-	if t.parsed != nil {
-		found, absent = t.parsed.candidates.get(keys)
-	}
-	err := t.bodies(ctx, "candidates", absent, func(projectID, id string, _ int64, body []byte) error {
-		c := &store.QueuedCandidate{}
-		if jsonv2.Unmarshal(body, c) != nil {
-			return nil
-		}
-		k := rowKey{projectID, id}
-		found[k] = c
-		if t.parsed != nil {
-			t.parsed.candidates.put(k, c, len(c.Statement)+len(c.SourceFile))
-		}
-		return nil
-	})
-	return found, err
+	return rows, err
 }
 
 // bodies reads the bodies of rows of the table of rules or candidates.
