@@ -390,13 +390,15 @@ export interface Alert {
   acknowledged_by: string;
   /** When it was raised. */
   created_at: string;
+  /** Name of the edge concerned; absent if it is a rule. */
+  edge?: string;
   /** Alert identifier. */
   id: string;
   /** What is wrong, for people. */
   message: string;
   /** What was measured; the keys go with the type. */
   metadata: Record<string, unknown>;
-  /** Project of the rule. */
+  /** Project of the rule or edge. */
   project_id: string;
   /** What was said when it ended. */
   resolution_note: string;
@@ -404,12 +406,12 @@ export interface Alert {
   resolved_at: string | null;
   /** Who ended it; system if its condition had ended. */
   resolved_by: string;
-  /** Rule concerned. */
+  /** Rule concerned; empty if it is an edge. */
   rule_id: string;
   /** How far it has come. */
   status: "active" | "acknowledged" | "resolved" | (string & {});
   /** What is wrong. */
-  type: "dormant_rule" | "high_deny_rate" | "health_decline" | "conflict_detected" | (string & {});
+  type: "dormant_rule" | "high_deny_rate" | "health_decline" | "conflict_detected" | "edge_stale" | "edge_silent" | "spool_growing" | (string & {});
 }
 
 export interface Alerts {

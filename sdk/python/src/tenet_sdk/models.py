@@ -823,6 +823,8 @@ class Alert(Struct, kw_only=True, omit_defaults=True):
     """Who took it on."""
     created_at: datetime
     """When it was raised."""
+    edge: str | None = None
+    """Name of the edge concerned; absent if it is a rule."""
     id: str
     """Alert identifier."""
     message: str
@@ -830,7 +832,7 @@ class Alert(Struct, kw_only=True, omit_defaults=True):
     metadata: dict[str, Any]
     """What was measured; the keys go with the type."""
     project_id: str
-    """Project of the rule."""
+    """Project of the rule or edge."""
     resolution_note: str
     """What was said when it ended."""
     resolved_at: datetime | None
@@ -838,7 +840,7 @@ class Alert(Struct, kw_only=True, omit_defaults=True):
     resolved_by: str
     """Who ended it; system if its condition had ended."""
     rule_id: str
-    """Rule concerned."""
+    """Rule concerned; empty if it is an edge."""
     status: str
     """How far it has come."""
     type: str
