@@ -7,6 +7,7 @@ import (
 
 	"tenet/internal/federation"
 	"tenet/internal/rule"
+	"tenet/internal/store"
 )
 
 func TestUnmatchedGlobs(t *testing.T) {
@@ -14,13 +15,10 @@ func TestUnmatchedGlobs(t *testing.T) {
 	if got := none.Unmatched([]string{"acme/a"}); len(got) != 0 {
 		t.Errorf("without nodes: %v", got)
 	}
-	root := rule.Node{ID: "root", Name: "Acme", Level: rule.Organization, Repositories: []string{
+	root := rule.Node{ID: "root", Name: "Acme", Level: rule.LevelOrganization, Repositories: []string{
 		"acme/ledger", "acme/pay-*", "github.com/acme/site", "gitlab.com/*/tools", "acme/{x,y}", "**/docs", "acme/Ledger-API",
 	}}
-	tree, err := federation.NewTree([]rule.Node{root}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := none.Apply([]store.NodeState{{Node: root}}, nil)
 	for _, test := range []struct{ judged, want []string }{
 		{nil, []string{"**/docs", "gitlab.com/*/tools", "acme/ledger", "acme/ledger-api", "acme/pay-*", "github.com/acme/site", "acme/{x,y}"}},
 		{[]string{"acme/ledger", "github.com/acme/pay-out", "acme/site"}, []string{"**/docs", "gitlab.com/*/tools", "acme/ledger-api", "acme/{x,y}"}},
@@ -46,14 +44,11 @@ func TestUnmatchedGlobs(t *testing.T) {
 // What matches is that by which the nodes of repositories are found.
 func TestUnmatchedAgreesWithClaims(t *testing.T) {
 	var n rule.Node
-	n.ID, n.Name, n.Level = "root", "Acme", rule.Organization
+	n.ID, n.Name, n.Level = "root", "Acme", rule.LevelOrganization
 	for i := range 40 {
 		n.Repositories = append(n.Repositories, fmt.Sprintf("acme/app-%d", i), fmt.Sprintf("team-%d/*", i), fmt.Sprintf("git.host/team-%d/app", i))
 	}
-	tree, err := federation.NewTree([]rule.Node{n}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := (*federation.Tree)(nil).Apply([]store.NodeState{{Node: n}}, nil)
 	var judged []string
 	claimed := map[string]bool{}
 	for i := range 60 {

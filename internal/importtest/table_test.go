@@ -89,7 +89,7 @@ var table = map[string]row{
 	"shell":               {layer: block},
 	"signature":           {layer: block, imports: []string{"rule"}},
 	"store":               {layer: block, imports: []string{"rule"}},
-	"store/sqlstore":      {layer: block, imports: []string{"rule", "store", "telemetry"}},
+	"store/sqlstore":      {layer: block, imports: []string{"rule", "store", "telemetry"}, tests: []string{"audit", "corpus", "health"}},
 	"charset":             {layer: block},
 	"diff":                {layer: block, imports: []string{"charset"}},
 	"subject":             {layer: block, imports: []string{"charset", "diff", "lex", "rule"}},
