@@ -245,7 +245,7 @@ func checkMigrated(t *testing.T, s store.Store, at time.Time) {
 	if r := o.Repositories; r.Total != 2 || r.WithoutNode != 2 || len(r.Latest) != 2 || r.Latest[0].Total+r.Latest[1].Total != 3 || r.Latest[0].Deny+r.Latest[1].Deny != 2 {
 		t.Errorf("repositories: %+v", r)
 	}
-	if len(o.Teams) != 1 || o.Teams[0].Team != "appsec" || o.Teams[0].Deny != 2 || len(o.MostDenied) != 2 || o.MostDenied[0].Slug != "SEC-1" {
+	if len(o.Teams) != 2 || o.Teams[0].Team != "appsec" || o.Teams[0].Deny != 2 || len(o.MostDenied) != 2 || o.MostDenied[0].Slug != "SEC-1" {
 		t.Errorf("teams %+v, most denied %+v", o.Teams, o.MostDenied)
 	}
 	if o.Health.Measured != 2 {
