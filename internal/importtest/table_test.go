@@ -89,7 +89,7 @@ var table = map[string]row{
 	"shell":               {layer: block},
 	"signature":           {layer: block, imports: []string{"rule"}},
 	"store":               {layer: block, imports: []string{"rule"}},
-	"store/sqlstore":      {layer: block, imports: []string{"rule", "store", "telemetry"}},
+	"store/sqlstore":      {layer: block, imports: []string{"rule", "store", "telemetry"}, tests: []string{"audit", "corpus", "health"}},
 	"charset":             {layer: block},
 	"diff":                {layer: block, imports: []string{"charset"}},
 	"subject":             {layer: block, imports: []string{"charset", "diff", "lex", "rule"}},
@@ -114,6 +114,8 @@ var table = map[string]row{
 		layer:   capability,
 		imports: []string{"audit", "auth", "check", "corpus", "diff", "evaluate/find", "evaluate/record", "federation", "job", "judge", "rule", "store", "subject", "telemetry"},
 	},
+	"fleet":     {layer: capability, imports: []string{"audit", "auth", "checkpoint", "rule", "store"}}, // the edges of a project
+	"health":    {layer: capability, imports: []string{"audit", "auth", "corpus", "federation", "job", "lint", "rule", "store"}},
 	"fleet":     {layer: capability, imports: []string{"audit", "auth", "checkpoint", "rule", "store"}, tests: []string{"health"}}, // the edges of a project
 	"health":    {layer: capability, imports: []string{"audit", "auth", "corpus", "job", "lint", "rule", "store"}},
 	"hierarchy": {layer: capability, imports: []string{"audit", "auth", "change", "corpus", "federation", "rule", "store", "subject", "text", "wire"}, tests: []string{"catalog"}},
