@@ -58,7 +58,7 @@ func (s Insights) Routes(r *rest.Router) {
 		Description: "Repositories and patterns that federation nodes are bound to and of which nothing was judged in the last 400 days: rules that hold there " +
 			"are asked about nothing.",
 	}, func(ctx context.Context, in *wire.UnjudgedQuery) (wire.Page[wire.UnjudgedRepository], error) {
-		return s.Health.Unjudged(ctx, rest.Project(ctx), in)
+		return health.Unjudged(ctx, s.Health, rest.Project(ctx), in)
 	})
 	rest.Handle(r, rest.Operation{
 		ID: "get-report", Route: op.GetReport.Route(), Role: auth.Viewer, Summary: "Get the report of a month",

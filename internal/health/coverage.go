@@ -203,7 +203,7 @@ func (o *overview) fillRepositories(ctx context.Context) error {
 			return err
 		}
 	}
-	globs, err := o.m.unjudgedOf(ctx, o.view, o.ProjectID, judged)
+	globs, err := o.m.unjudged.globs(ctx, &o.m.cfg, o.view, o.ProjectID, judged)
 	if err != nil {
 		return err
 	}

@@ -33,16 +33,16 @@ const (
 	unjudgedFor = time.Minute // for as many repositories other ones may have been judged
 )
 
-// unjudgedOf lists the globs of a project of which nothing was judged; judged is how many repositories were.
-func (m *Monitor) unjudgedOf(ctx context.Context, view *corpus.View, projectID string, judged int) ([]federation.Glob, error) {
-	now, tree := m.cfg.Now(), view.Federation()
-	m.unjudged.mu.Lock()
-	u, ok := m.unjudged.of[projectID]
-	m.unjudged.mu.Unlock()
+// globs lists the globs of a project of which nothing was judged; judged is how many repositories were.
+func (all *unjudged) globs(ctx context.Context, cfg *Config, view *corpus.View, projectID string, judged int) ([]federation.Glob, error) {
+	now, tree := cfg.Now(), view.Federation()
+	all.mu.Lock()
+	u, ok := all.of[projectID]
+	all.mu.Unlock()
 	if ok && u.tree == tree && u.judged == judged && now.Sub(u.at) < unjudgedFor {
 		return u.globs, nil
 	}
-	list, _, err := m.cfg.Store.Counts.Repositories(ctx, store.RepositoryFilter{ProjectID: projectID, Order: store.RepositoriesByName, Limit: math.MaxInt32})
+	list, _, err := cfg.Store.Counts.Repositories(ctx, store.RepositoryFilter{ProjectID: projectID, Order: store.RepositoriesByName, Limit: math.MaxInt32})
 	if err != nil {
 		return nil, err
 	}
@@ -51,12 +51,12 @@ func (m *Monitor) unjudgedOf(ctx context.Context, view *corpus.View, projectID s
 		names[i] = list[i].Repository
 	}
 	u = unjudgedGlobs{tree, judged, now, tree.Unmatched(names)}
-	m.unjudged.mu.Lock()
-	defer m.unjudged.mu.Unlock()
-	if len(m.unjudged.of) >= maxUnjudged || m.unjudged.of == nil {
-		m.unjudged.of = map[string]unjudgedGlobs{}
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if len(all.of) >= maxUnjudged || all.of == nil {
+		all.of = map[string]unjudgedGlobs{}
 	}
-	m.unjudged.of[projectID] = u
+	all.of[projectID] = u
 	return u.globs, nil
 }
 
@@ -79,7 +79,7 @@ func ofNode(globs []federation.Glob, node *string) []federation.Glob {
 }
 
 // Unjudged lists the repositories and patterns that federation nodes are bound to and of which nothing was judged.
-func (m *Monitor) Unjudged(ctx context.Context, projectID string, q *wire.UnjudgedQuery) (page wire.Page[wire.UnjudgedRepository], err error) {
+func Unjudged(ctx context.Context, m *Monitor, projectID string, q *wire.UnjudgedQuery) (page wire.Page[wire.UnjudgedRepository], err error) {
 	view, err := m.cfg.Views.View(ctx, projectID)
 	if err != nil {
 		return page, err
@@ -91,7 +91,7 @@ func (m *Monitor) Unjudged(ctx context.Context, projectID string, q *wire.Unjudg
 	if err != nil {
 		return page, err
 	}
-	globs, err := m.unjudgedOf(ctx, view, projectID, judged)
+	globs, err := m.unjudged.globs(ctx, &m.cfg, view, projectID, judged)
 	if err != nil {
 		return page, err
 	}
