@@ -14,7 +14,7 @@ DEX := bin/dex
 LISTEN ?= 127.0.0.1:8080#  address that `make run` serves on
 DATA ?= .tenet#            folder that `make run` keeps its database in
 DEMO ?= .tenet-demo#       folder that `make demo` keeps its database in
-PACKAGES ?= ./... ./client/...# packages for test, bench and fuzz
+PACKAGES ?= ./... ./client/... ./edge/...# packages for test, bench and fuzz
 SDKS ?= python typescript#            clients for other languages that `make test` tests with all packages; empty leaves them out
 TESTFLAGS ?=#              more flags for go test, such as -run=TestName
 PLATFORMS ?=#              platforms that `make dist` builds for; empty is all
@@ -82,19 +82,20 @@ test-sdk-adapters: build ## Test the adapters for agent frameworks with the real
 verify: $(LINTER) ## Check modules, generated files, format and linters; changes nothing
 	@scripts/setup-build.sh git
 	@for script in .ci/run scripts/*.sh scripts/ci/*.sh; do bash -n "$$script"; done
-	@for module in . client; do (cd $$module && go mod tidy -diff) || { echo "verify: $$module/go.mod or go.sum is not tidy; run: go mod tidy" >&2; exit 1; }; done
+	@for module in . client edge tools/streams; do (cd $$module && go mod tidy -diff) || { echo "verify: $$module/go.mod or go.sum is not tidy; run: go mod tidy" >&2; exit 1; }; done
 	@scripts/verify-generated.sh
 	@scripts/test-chart.sh
 	@cd tools/promcheck && GOWORK=off CGO_ENABLED=0 go test .
-	$(LINTER) run ./... ./client/...
+	@cd tools/streams && GOWORK=off CGO_ENABLED=0 go test .
+	$(LINTER) run ./... ./client/... ./edge/...
 
 .PHONY: lint
 lint: $(LINTER) ## Run the linters and mend what they can mend themselves
-	$(LINTER) run --fix ./... ./client/...
+	$(LINTER) run --fix ./... ./client/... ./edge/...
 
 .PHONY: fmt
 fmt: $(LINTER) ## Format all Go files
-	$(LINTER) fmt ./... ./client/...
+	$(LINTER) fmt ./... ./client/... ./edge/...
 
 .PHONY: generate
 generate: ## Write generated files anew
