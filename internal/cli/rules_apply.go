@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"tenet/internal/catalog"
 	"tenet/internal/client"
 	"tenet/internal/discover/assistant"
 	"tenet/internal/rule"
@@ -36,8 +37,11 @@ func (k *rulesImportCommand) Run(ctx context.Context, s *session) error {
 		if k.CreateOnly {
 			q.Mode = "create"
 		}
-		done := s.progress("importing")
-		result, err := client.ImportRules(ctx, c, joined, q)
+		done := func() {}
+		if len(joined.Rules) <= catalog.MaxImport {
+			done = s.progress("importing")
+		}
+		result, err := importAll(ctx, s, c, files, joined, q, catalog.MaxImport, partSize)
 		done()
 		if err != nil {
 			return files.locate(err)
