@@ -80,6 +80,7 @@ type Readers struct {
 	InForce     InForceReader
 	Bundles     BundleReader
 	Edges       EdgeReader
+	Exports     ExportReader
 }
 
 // Tx is a transaction that writes, by noun. It reads its own writes. It is invalid after its callback has returned.
@@ -120,4 +121,5 @@ type Tx struct {
 	InForce     InForceTx
 	Bundles     BundleTx
 	Edges       EdgeTx
+	Exports     ExportTx
 }

@@ -40,6 +40,7 @@ type (
 	inForceTable    struct{ *session }
 	bundleTable     struct{ *session }
 	edgeTable       struct{ *session }
+	exportTable     struct{ *session }
 )
 
 // readers returns the readers of a session.
@@ -81,6 +82,7 @@ func (s *session) readers() store.Readers {
 		InForce:     inForceTable{s},
 		Bundles:     bundleTable{s},
 		Edges:       edgeTable{s},
+		Exports:     exportTable{s},
 	}
 }
 
@@ -123,5 +125,6 @@ func (s *session) tx() store.Tx {
 		InForce:     inForceTable{s},
 		Bundles:     bundleTable{s},
 		Edges:       edgeTable{s},
+		Exports:     exportTable{s},
 	}
 }

@@ -36,6 +36,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"servers":                            testServers,
 		"bundles":                            testBundles,
 		"edges":                              testEdges,
+		"exports":                            testExports,
 		"trees over audit chains":            testLogs,
 		"tiles":                              testTiles,
 		"checkpoints":                        testCheckpoints,
