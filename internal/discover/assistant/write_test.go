@@ -211,7 +211,7 @@ func TestWriteIsStable(t *testing.T) {
 	}
 }
 
-// Files stay within a size by leaving out the least severe rules, and say so; their names tell which files they are for.
+// Files stay within a size by leaving out the least severe rules, and say so; their names begin with the globs that they are for.
 func TestWriteWithin(t *testing.T) {
 	t.Parallel()
 	var rules []rule.Rule
