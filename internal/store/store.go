@@ -79,6 +79,7 @@ type Readers struct {
 	Logs        LogReader
 	InForce     InForceReader
 	Bundles     BundleReader
+	Retention   RetentionReader
 	Edges       EdgeReader
 }
 
@@ -119,5 +120,6 @@ type Tx struct {
 	Logs        LogTx
 	InForce     InForceTx
 	Bundles     BundleTx
+	Retention   RetentionTx
 	Edges       EdgeTx
 }

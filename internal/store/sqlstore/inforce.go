@@ -40,6 +40,7 @@ var forceTables = map[string]forceTable{
 	store.SnapshotInForce:   {table: "snapshots", id: "id", columns: "rule_count, content_hash, corpus_version, created_at, created_by, manifest"},
 	store.DeploymentInForce: {table: "deployments", id: "environment || '/' || seq", columns: "action, snapshot_id, at, actor", by: "environment"},
 	store.GatesInForce:      {table: "release_gates", id: "environment", columns: "body"},
+	store.RetentionInForce:  {table: "retention", id: "project_id", columns: "body"},
 }
 
 // chainOfRow returns the project whose chain records the rows of a project.

@@ -39,6 +39,7 @@ type (
 	logTable        struct{ *session }
 	inForceTable    struct{ *session }
 	bundleTable     struct{ *session }
+	retentionTable  struct{ *session }
 	edgeTable       struct{ *session }
 )
 
@@ -80,6 +81,7 @@ func (s *session) readers() store.Readers {
 		Logs:        logTable{s},
 		InForce:     inForceTable{s},
 		Bundles:     bundleTable{s},
+		Retention:   retentionTable{s},
 		Edges:       edgeTable{s},
 	}
 }
@@ -122,6 +124,7 @@ func (s *session) tx() store.Tx {
 		Logs:        logTable{s},
 		InForce:     inForceTable{s},
 		Bundles:     bundleTable{s},
+		Retention:   retentionTable{s},
 		Edges:       edgeTable{s},
 	}
 }

@@ -35,6 +35,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"sign-outs":                          testSignouts,
 		"servers":                            testServers,
 		"bundles":                            testBundles,
+		"retention of projects":              testRetentionOfProjects,
 		"edges":                              testEdges,
 		"trees over audit chains":            testLogs,
 		"tiles":                              testTiles,
