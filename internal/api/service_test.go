@@ -151,7 +151,7 @@ func TestDocs(t *testing.T) {
 		for _, l := range loads {
 			n.call("GET", l[1], nil).want(http.StatusOK)
 		}
-		if !strings.Contains(string(page.body), `"/openapi.json"`) {
+		if start := n.call("GET", "/docs/start.js", nil).want(http.StatusOK); !strings.Contains(string(start.body), `"/openapi.json"`) {
 			t.Errorf("%s does not show the description", path)
 		}
 	}

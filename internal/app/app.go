@@ -164,6 +164,9 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 		a.followers = append(a.followers, a.edge.follower.Run, a.edge.ship.Run)
 	} else {
 		a.followers = append(a.followers, a.recorded.follow)
+		if cfg.Alerts {
+			a.followers = append(a.followers, p.fleet.Watch)
+		}
 	}
 	a.handler = a.serveAPI(p, operations, registry, o.Version)
 	a.runner = job.New(job.Config{

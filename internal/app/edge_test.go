@@ -160,6 +160,18 @@ func TestAnEdgeDecidesAsItsServer(t *testing.T) {
 	until(t, "the end of the rule at the edge", func() bool {
 		return !strings.Contains(fmt.Sprint(evaluated(t, e, edgeDiff+`,"max_rules":100}`).Violations), "EDGE-1")
 	})
+	var live []wire.EnvironmentSummary
+	ask(t, o.App, "GET", "/api/v1/environments", "", &live)
+	if code := ask(t, o.App, "POST", "/api/v1/snapshots/"+live[0].Active.SnapshotID+"/rollback?environment=production", `{"reason":"it was right"}`, nil); code != http.StatusOK {
+		t.Fatalf("rollback: %d", code)
+	}
+	until(t, "the rule at the edge again", func() bool {
+		return strings.Contains(fmt.Sprint(evaluated(t, e, edgeDiff+`,"max_rules":100}`).Violations), "EDGE-1")
+	})
+	o.deploy("production")
+	until(t, "the end of the rule again", func() bool {
+		return !strings.Contains(fmt.Sprint(evaluated(t, e, edgeDiff+`,"max_rules":100}`).Violations), "EDGE-1")
+	})
 	ask(t, e, "GET", "/api/v1/rules?page_size=1", "", &page)
 	if want := count(t, o.App); page.Total != want {
 		t.Errorf("%d rules at the edge, %d at the server", page.Total, want)

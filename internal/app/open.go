@@ -64,7 +64,7 @@ func (m models) embedding() string {
 // newJudge returns a judge that stores verdicts in a cache and draws control rules from samples; both may be nil.
 func (m models) newJudge(cfg config.Config, log *slog.Logger, cache *judge.Cache, samples func(projectID string) []probe.Sample) *judge.Judge {
 	return judge.New(judge.Config{
-		Model: m.judge, Confirm: m.confirm, Timeout: cfg.JudgeTimeout, Concurrency: cfg.JudgeParallel, MaxTokens: cfg.JudgeTokens, Logger: log, Cache: cache, Samples: samples,
+		Model: m.judge, Confirm: m.confirm, Timeout: cfg.JudgeTimeout, TotalTimeout: cfg.Judging(), Concurrency: cfg.JudgeParallel, MaxTokens: cfg.JudgeTokens, Logger: log, Cache: cache, Samples: samples,
 	})
 }
 

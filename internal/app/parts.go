@@ -258,7 +258,7 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 		Updater: s, Bundles: s.Bundles, Releases: s.Releases, Rules: s.Rules, Projects: s.Projects, Waivers: s.Waivers, Agents: s.Agents, Keys: s.Keys, Now: now,
 		Required: a.callers.Required, Signing: func() (checkpoint.Signer, string) { return p.book.Signer, p.book.Origin },
 	})
-	p.fleet = fleet.New(fleet.Config{Updater: s, Edges: s.Edges, Rules: s.Rules, Now: now, Newest: p.bundles.Newest})
+	p.fleet = fleet.New(fleet.Config{Updater: s, Edges: s.Edges, Rules: s.Rules, Now: now, Newest: p.bundles.Newest, Alerts: p.alerts, Open: s.Alerts, Quiet: time.Duration(cfg.AlertQuietDays) * day, Logger: log})
 	p.queue = queue.New(queue.Config{
 		Store: queue.Store{Updater: s, Queue: s.Queue}, Deciders: p.deciders(), Describe: p.describe, Now: now, Logger: log,
 		Snapshots: func(ctx context.Context, projectID string, limit int) ([]queue.Snapshot, error) {

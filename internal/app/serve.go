@@ -11,11 +11,17 @@ import (
 
 	"tenet/internal/rule"
 	"tenet/internal/sso"
+	"tenet/internal/config"
 	"tenet/internal/telemetry"
 )
 
-// writeTimeout bounds an answer, except for those that are streams.
-const writeTimeout = 5 * time.Minute
+// leastWriteTimeout bounds an answer, except for those that are streams and those that wait longer for a model.
+const leastWriteTimeout = 5 * time.Minute
+
+// writeTimeout bounds an answer. One that waits for triage and for the judge may take as long as these may, and a minute more.
+func writeTimeout(cfg config.Config) time.Duration {
+	return max(leastWriteTimeout, cfg.Judging()*3/2+time.Minute)
+}
 
 // Start listens and serves in the background, follows other nodes, and loads the default project. It refuses an address
 // that others can reach until an API key exists. Callers call Stop even if it fails.
@@ -53,7 +59,7 @@ func (a *App) Start(ctx context.Context) error {
 	}
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
-		WriteTimeout: writeTimeout, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
+		WriteTimeout: writeTimeout(a.cfg), MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 	}
 	server.RegisterOnShutdown(atEnd)
 	server.RegisterOnShutdown(a.parts.bundles.End)

@@ -3,6 +3,7 @@ package blocks
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -72,6 +73,38 @@ func TestHostile(t *testing.T) {
 	Markdown(strings.Repeat("a|", 1<<14)+"\n"+strings.Repeat("-|", 1<<14)+"\n"+strings.Repeat("a\n", 1<<14), 1, Everything)
 	if took := time.Since(start); took > time.Minute {
 		t.Errorf("took %s", took)
+	}
+}
+
+// A text costs no more than in proportion to its length: the slowest known ones take at most a few seconds a megabyte, and no
+// memory beyond it. Each took 5 to 40 s before its bound.
+func TestBombs(t *testing.T) {
+	const size = 1 << 18
+	for name, text := range map[string]string{
+		"links that do not end":     strings.Repeat("[a](b", size/5),
+		"links without address":     strings.Repeat("[a](", size/4),
+		"the same below a table":    "a|b\n-|-\n" + strings.Repeat("[a](b", size/5),
+		"empty lines in deep lists": strings.Repeat("- ", 60) + "a\n" + strings.Repeat("\n", size),
+		"emphasis":                  strings.Repeat("*a _b ", size/6),
+		"links in links":            strings.Repeat("[a", size/6) + strings.Repeat("](a)", size/6),
+	} {
+		for e := range Everything + 1 {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			start := time.Now()
+			list := Markdown(text+"\n\n[end](x)\n", 1, e)
+			took := time.Since(start)
+			runtime.ReadMemStats(&after)
+			if took > 10*time.Second {
+				t.Errorf("%s: %s", name, took)
+			}
+			if last := list[len(list)-1]; e == Everything && strings.Contains(text, "](b") && last.Text != "[end](x)" {
+				t.Errorf("%s: marks are sought without limit, the last block is %q", name, last.Text)
+			}
+			if made := after.TotalAlloc - before.TotalAlloc; strings.HasPrefix(name, "empty") && made > 400<<20 {
+				t.Errorf("%s: %d MB were allocated", name, made>>20)
+			}
+		}
 	}
 }
 

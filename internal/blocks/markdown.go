@@ -18,7 +18,10 @@ const (
 	maxCells = 1 << 18 // of a table, which has as many cells in each row as in its head
 	maxLinks = 1 << 12 // definitions of links in one paragraph
 	maxPart  = 1 << 20 // bytes of a text that it reads at once
+	maxLines = 1 << 15 // lines of a text that it reads at once: it remembers each line for each list and quote that the line is in
 	maxWork  = 1 << 31 // bytes of the blocks of all marks, each of which may be sought to the end of its block; later ones are text
+	minWork  = 1 << 20 // the same in a short text
+	byteWork = 1 << 9  // the same for each byte of a text, so that a short text costs little
 )
 
 // Sentences have their marks and their tags, so no inline parser reads them.
@@ -90,17 +93,17 @@ func isShallow(parent ast.Node, _ []byte) bool {
 	return depth <= maxDepth
 }
 
-// limited parses marks until the text has cost maxWork.
+// limited parses marks until the text has cost what it may.
 type limited struct{ parser.InlineParser }
 
-// work is the key of what a text has cost.
+// work is the key of what a text may still cost.
 var work = parser.NewContextKey()
 
 // Parse implements [parser.InlineParser].
 func (l limited) Parse(parent ast.Node, block source.Reader, pc parser.Context) ast.Node {
-	spent, _ := pc.Get(work).(int)
-	if lines := parent.Lines(); spent < maxWork && lines.Len() > 0 {
-		pc.Set(work, spent+lines.At(lines.Len()-1).Stop-lines.At(0).Start)
+	left, _ := pc.Get(work).(int)
+	if lines := parent.Lines(); left > 0 && lines.Len() > 0 {
+		pc.Set(work, left-(lines.At(lines.Len()-1).Stop-lines.At(0).Start))
 		return l.InlineParser.Parse(parent, block, pc)
 	}
 	return nil
@@ -155,6 +158,7 @@ func parse(content string, first int, p parser.Parser, e Extent) []Block {
 	m := &markdown{scanner: scanner{extent: e, open: -1}, line: first}
 	rest := []byte(strings.ReplaceAll(content, "\r\n", "\n"))
 	pc := parser.NewContext()
+	pc.Set(work, min(minWork+byteWork*len(rest), maxWork))
 	for len(rest) > 0 {
 		n := part(rest)
 		m.source, m.at, rest = rest[:n], 0, rest[n:]
@@ -167,12 +171,27 @@ func parse(content string, first int, p parser.Parser, e Extent) []Block {
 
 // part returns the length of the first part of a text: up to a heading, an empty line, or a line.
 func part(text []byte) int {
+	longest := reach(text)
 	for _, end := range []string{"\n# ", "\n\n", "\n"} {
-		if i := bytes.LastIndex(text[:min(len(text), maxPart)], []byte(end)); i >= 0 && len(text) > maxPart {
+		if i := bytes.LastIndex(text[:longest], []byte(end)); i >= 0 && len(text) > longest {
 			return i + 1
 		}
 	}
-	return min(len(text), maxPart)
+	return longest
+}
+
+// reach returns the length of what fits into a part: maxPart bytes, maxLines lines.
+func reach(text []byte) int {
+	text = text[:min(len(text), maxPart)]
+	at := 0
+	for range maxLines {
+		n := bytes.IndexByte(text[at:], '\n')
+		if n < 0 {
+			return len(text)
+		}
+		at += n + 1
+	}
+	return at
 }
 
 // number returns the line of an offset after those before.

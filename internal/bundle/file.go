@@ -180,7 +180,7 @@ func Unpack(body []byte, size int64) ([]byte, error) { return decompress(body, s
 
 // decompress unpacks a body of at most limit bytes of text.
 func decompress(body []byte, limit int64) ([]byte, error) {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(limit)+1), zstd.WithDecoderMaxWindow(window))
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(max(limit+1, window))), zstd.WithDecoderMaxWindow(window))
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ type alertsCommands struct {
 
 type alertsListCommand struct {
 	Status string `placeholder:"STATUS" help:"Only active, acknowledged or resolved alerts."`
-	Type   string `placeholder:"TYPE" help:"Only dormant_rule, high_deny_rate, health_decline or conflict_detected."`
+	Type   string `placeholder:"TYPE" help:"Only dormant_rule, high_deny_rate, health_decline, conflict_detected, edge_stale, edge_silent or spool_growing."`
 	Rule   string `placeholder:"RULE" help:"Only alerts about this rule (id or slug)."`
 	limit
 	output

@@ -79,7 +79,7 @@ func (k *edgeCommand) serve(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	kept := tune(s)
+	kept := tune(s, serverReserve)
 	defer runtime.KeepAlive(kept)
 	node, err := app.New(ctx, cfg, log, app.Options{Env: s.env, Version: version(), Edge: edge})
 	if err != nil {

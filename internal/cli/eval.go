@@ -25,6 +25,7 @@ type evalCommand struct {
 	Triage   int    `default:"99" placeholder:"N" help:"Measure triage with N rules of other cases beside the broken one (default 99); 0 does not measure it."`
 	Limit    int    `placeholder:"N" help:"Judge a sample of N cases, always the same ones; default is all."`
 
+	Journal  string `placeholder:"FILE" help:"Keep each verdict in this file as it comes; a run that was broken off goes on from there."`
 	JSON     string `name:"json" placeholder:"FILE" help:"Write the report as JSON, for --compare; - is the output."`
 	Markdown string `placeholder:"FILE" help:"Write the report as Markdown, with the cases that went wrong; - is the output."`
 	Compare  string `placeholder:"FILE" help:"JSON report of an earlier run; a significant drop exits with 1."`
@@ -47,12 +48,16 @@ the share of them that triage names. A rule that it rules out would not be judge
 --compare looks at the cases that both runs have and counts those that were right and no longer are, against those that
 have become right (McNemar's test in its exact, one-sided form, at 5 %); and the same for false ALLOWs and for triage.
 
+--journal is for slow models: when the run is broken off, or the machine stops, the same command goes on where it was. A journal holds
+what one model says to the prompts of one version; for another, name another file.
+
 Exit codes: 0 done, 1 significantly worse than the report of --compare, 2 could not do it.
 
 Examples:
 
     tenet eval --cases cases/*.jsonl --model openai:gpt-5-mini --limit 100 --json new.json
-    tenet eval --cases cases/*.jsonl --compare old.json --markdown report.md`
+    tenet eval --cases cases/*.jsonl --compare old.json --markdown report.md
+    tenet eval --cases cases/*.jsonl --repeat 3 --journal night.jsonl --json new.json`
 }
 
 func (k *evalCommand) Run(ctx context.Context, s *session) error {
@@ -77,9 +82,25 @@ func (k *evalCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
+	options := modeleval.Options{Repeat: k.Repeat, Parallel: k.Parallel, Others: k.Triage}
+	if k.Journal != "" {
+		if options.Journal, err = modeleval.OpenJournal(k.Journal, judge.Model(), judge.Prompt()); err != nil {
+			return err
+		}
+		if n := options.Journal.Len(); n > 0 {
+			s.note("%s holds %d answers, which are not asked for again", k.Journal, n)
+		}
+	}
 	bar, done := s.bar("judging")
-	report, err := modeleval.Run(ctx, judge, cases, modeleval.Options{Repeat: k.Repeat, Parallel: k.Parallel, Others: k.Triage, Progress: bar})
+	options.Progress = bar
+	report, err := modeleval.Run(ctx, judge, cases, options)
 	done()
+	if k.Journal != "" {
+		err = errors.Join(err, options.Journal.Close())
+	}
+	if errors.Is(err, context.Canceled) && k.Journal != "" {
+		return fmt.Errorf("broken off; what was found is in %s, and the same command goes on from there", k.Journal)
+	}
 	if err != nil {
 		return err
 	}

@@ -95,6 +95,24 @@ func TestEvalMeasuresWritesReportsAndCompares(t *testing.T) {
 	}
 }
 
+func TestEvalGoesOnFromItsJournal(t *testing.T) {
+	cases, journal := casesFile(t, "own.jsonl", evalCases), filepath.Join(t.TempDir(), "journal.jsonl")
+	args := []string{"eval", "--cases", cases, "--model", "openai:tiny", "--journal", journal}
+	_, first, errs := runIn(t.Context(), t, "", []string{judgeServer(t, false)}, args...)
+	if errs != "" {
+		t.Fatal(errs)
+	}
+	// A model that would answer otherwise is not asked.
+	code, second, errs := runIn(t.Context(), t, "", []string{judgeServer(t, true)}, args...)
+	if code != 0 || second != first || !strings.Contains(errs, "journal.jsonl holds 5 answers, which are not asked for again") {
+		t.Errorf("exits with %d, %q and\n%s\nafter\n%s", code, errs, second, first)
+	}
+	code, _, errs = runIn(t.Context(), t, "", []string{judgeServer(t, true)}, "eval", "--cases", cases, "--model", "openai:other", "--journal", journal)
+	if code != 2 || !strings.Contains(errs, `of the model "openai:tiny"`) {
+		t.Errorf("another model exits with %d and %q", code, errs)
+	}
+}
+
 func TestEvalExitsWith1AfterASignificantDrop(t *testing.T) {
 	var text strings.Builder
 	for _, id := range "abcdefgh" {
@@ -148,7 +166,7 @@ func TestEvalSaysWhatItCannotDo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			environ := []string{"OPENAI_BASE_URL=" + refuses.URL}
-			if code, _, errs := runIn(t.Context(), t, "", environ, append([]string{"eval"}, test.args...)...); code != exitFailed || !strings.Contains(errs, test.want) {
+			if code, _, errs := runIn(t.Context(), t, "", environ, append([]string{"eval"}, test.args...)...); code != 2 || !strings.Contains(errs, test.want) {
 				t.Errorf("exits with %d and %q, want %q", code, errs, test.want)
 			}
 		})

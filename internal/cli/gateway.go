@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -103,6 +104,8 @@ func (k *gatewayMCP) Run(ctx context.Context, s *session) (err error) {
 		return errors.New("--header is for servers over HTTP")
 	}
 	s.follow = true
+	kept := tune(s, gatewayReserve) // each call waits for an fsync, as each evaluation of a server does
+	defer runtime.KeepAlive(kept)
 	c, stop, err := s.connect(ctx, needsData, "")
 	if err != nil {
 		return err

@@ -66,7 +66,7 @@ func (k *serveCommand) serve(ctx context.Context, s *session) error {
 			log.WarnContext(stopping, "the last traces could not be sent", slog.Any("error", err))
 		}
 	}()
-	kept := tune(s)
+	kept := tune(s, serverReserve)
 	defer runtime.KeepAlive(kept)
 	node, err := app.New(ctx, cfg, log, app.Options{Env: s.env, Version: version()})
 	if err != nil {

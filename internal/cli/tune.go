@@ -7,13 +7,16 @@ import "runtime"
 // waits for another request's time slice to end; with more, the operating system shares the processors out.
 const spareThreads = 6
 
-// reserve is memory that is counted and never touched, so that it takes no room: the garbage collector then runs after every
-// 128 MiB of garbage or more, however small the corpus is, instead of many times a second.
-const reserve = 128 << 20
+// Reserves are memory that is counted and never touched, so that it takes no room: the garbage collector then runs after as much
+// garbage or more, however small the corpus is, instead of many times a second. An agent may have many gateways.
+const (
+	serverReserve  = 128 << 20
+	gatewayReserve = 32 << 20
+)
 
 // tune sets the runtime up for serving, except for what the environment says, and returns what must be kept until the end.
 // Measured together: a quarter to a third more evaluations a second, at a lower p99; see docs/performance.md.
-func tune(s *session) []byte {
+func tune(s *session, reserve int) []byte {
 	if s.env("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + spareThreads)
 	}

@@ -31,6 +31,7 @@ type Config struct {
 	JudgeModel     string        `key:"judge_model" default:"" doc:"Model that judges what checks leave open, as provider:model, such as openai:gpt-5-mini. Several with commas between: each is asked where those before it are unavailable. Empty: no model."`
 	ConfirmModel   string        `key:"confirm_model" default:"" doc:"Model that confirms denials of CRITICAL rules, as provider:model. Empty: the judge looks a second time."`
 	JudgeTimeout   time.Duration `key:"judge_timeout" default:"30s" doc:"Time limit of one call to the model."`
+	JudgeTotal     time.Duration `key:"judge_total_timeout" default:"" doc:"Time limit of all calls to the model for one evaluation, waiting for their turn and repairs included; triage before it may take half as long. Empty: three times judge_timeout, and at least 90s."`
 	JudgeParallel  int           `key:"judge_parallel" default:"32" doc:"Calls to the model that may run at once."`
 	JudgeTokens    int           `key:"judge_max_tokens" default:"0" doc:"Tokens of input that one evaluation may send to the model, by an estimate of four bytes a token; 0 means no limit. What would go beyond is not asked, and named in coverage."`
 	CacheMemory    int64         `key:"cache_memory" default:"67108864" doc:"Memory for stored verdicts, in bytes, by estimate."`
@@ -175,6 +176,10 @@ func Read(path string, data []byte, env func(string) string, flags map[string]st
 		if f, ok := flags[s.Key]; ok {
 			value, at = f, origin{Flag, "--" + strings.ReplaceAll(s.Key, "_", "-")}
 		}
+		c.read.from[s.Key] = at
+		if value == "" && s.Default == "" {
+			continue // it stays empty
+		}
 		if err := assign(v.Field(s.field), value); err != nil {
 			shown := strconv.Quote(value)
 			if s.Secret {
@@ -186,7 +191,6 @@ func Read(path string, data []byte, env func(string) string, flags map[string]st
 			}
 			wrong = append(wrong, fmt.Errorf("%s: %s %w", name, shown, err))
 		}
-		c.read.from[s.Key] = at
 	}
 	for _, key := range slices.Sorted(maps.Keys(file)) {
 		err := fmt.Errorf("%s: unknown setting %q", place(path, data, key), key)
@@ -340,6 +344,8 @@ func (c *Config) validate() (wrong []error) {
 			"database_url: must begin with postgres://",
 		},
 		{min(c.MaxBody, c.MaxImportBody, c.MaxDocument) >= 1024, "max_body, max_import_body and max_document: must be at least 1024"},
+		{c.JudgeTotal == 0 || c.JudgeTotal >= c.JudgeTimeout, "judge_total_timeout: must be at least judge_timeout"},
+		{max(c.JudgeTimeout, c.JudgeTotal) <= time.Hour, "judge_timeout and judge_total_timeout: must be at most 1h"},
 		{upTo(1000, c.JobWorkers), "job_workers: must be between 1 and 1000"},
 		{c.JobLease >= time.Second, "job_lease: must be at least 1s"},
 		{
@@ -389,6 +395,17 @@ var prefixForm = regexp.MustCompile(`^(/[a-z0-9][a-z0-9_-]*)+$`)
 var reservedPaths = []string{
 	"agent", "api", "audit", "docs", "health", "mcp", "metrics", "openapi.json", "ready", "ui",
 	"assets", "console", "operations", "p", "project", "queue", "signin", "signout", "theme",
+}
+
+// leastJudging is the least time limit of all calls for one evaluation that judge_timeout alone gives.
+const leastJudging = 90 * time.Second
+
+// Judging is the time limit of all calls to the model for one evaluation: judge_total_timeout, or what follows from judge_timeout.
+func (c *Config) Judging() time.Duration {
+	if c.JudgeTotal > 0 {
+		return c.JudgeTotal
+	}
+	return max(leastJudging, 3*c.JudgeTimeout)
 }
 
 // Level is the log level.

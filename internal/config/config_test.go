@@ -42,6 +42,9 @@ func TestBadSettingsAreRefusedAndNamed(t *testing.T) {
 		{"no_seed: maybe", "no_seed"},
 		{"judge_timeout: soon", "judge_timeout"},
 		{"judge_parallel: -1", "judge_parallel"},
+		{"judge_timeout: 2m\njudge_total_timeout: 90s", "judge_total_timeout: must be at least judge_timeout"},
+		{"judge_timeout: 2h", "at most 1h"},
+		{"judge_timeout: \"\"", "judge_timeout"},
 		{"rate_limit: fast", "rate_limit"},
 		{"log_level: loud", "log_level"},
 		{"log_format: xml", "log_format"},
@@ -75,6 +78,23 @@ func TestBadSettingsAreRefusedAndNamed(t *testing.T) {
 		return ""
 	}, nil); err == nil || !strings.Contains(err.Error(), "TENET_MAX_BODY") {
 		t.Errorf("a malformed variable: %v", err)
+	}
+}
+
+func TestJudgingTakesThreeCallsAtLeast(t *testing.T) {
+	for file, want := range map[string]time.Duration{
+		"mcp: true":          90 * time.Second,
+		"judge_timeout: 10s": 90 * time.Second,
+		"judge_timeout: 5m":  15 * time.Minute,
+		"judge_timeout: 2m\njudge_total_timeout: 3m": 3 * time.Minute,
+	} {
+		c, err := config.Load(write(t, file), none, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Judging(); got != want {
+			t.Errorf("%q: %v, want %v", file, got, want)
+		}
 	}
 }
 

@@ -152,6 +152,14 @@ func decideAlerts(p *page) error {
 	return p.redirect(back)
 }
 
+// alertSubject is the address of what an alert concerns.
+func alertSubject(p *page, a *rule.Alert) string {
+	if a.Edge != "" {
+		return p.at("fleet")
+	}
+	return p.at("rules", a.RuleID)
+}
+
 // alertTone is the class of the status of an alert.
 func alertTone(s rule.AlertStatus) string {
 	switch s {

@@ -144,7 +144,7 @@ func TestAuditOfAnotherProject(t *testing.T) {
 func TestAlertsWithoutScripts(t *testing.T) {
 	n := newNode(t, nil)
 	v := n.visitor()
-	has(t, v.get("/p/default/alerts").body, "No rule has raised an alert.")
+	has(t, v.get("/p/default/alerts").body, "Nothing has raised an alert.")
 	a := n.raises()
 	page := v.get("/p/default/alerts").body
 	has(t, page, "Conflict detected", "1 to 1 of 1", "Active 1")

@@ -27,6 +27,7 @@ type releases struct {
 	snapshots    []wire.Snapshot
 	place        pager
 	simulations  []wire.SimulationRun
+	rollout      map[wire.Environment]wire.Rollout // of environments with edges
 }
 
 // releaseOverview shows the environments side by side, the snapshots and the newest simulations.
@@ -35,6 +36,14 @@ func releaseOverview(p *page) error {
 	var err error
 	if v.environments, err = client.Get(p.ctx, p.api, op.ListEnvironments); err != nil {
 		return err
+	}
+	fleet, err := client.Get(p.ctx, p.api, op.ListFleet.Where(wire.PageQuery{Page: 1, PageSize: 1}))
+	if err != nil {
+		return err
+	}
+	v.rollout = map[wire.Environment]wire.Rollout{}
+	for _, r := range fleet.Rollout {
+		v.rollout[r.Environment] = r
 	}
 	number := pageOf(p.r)
 	list, err := client.Get(p.ctx, p.api, op.ListSnapshots.Where(wire.OffsetQuery{Limit: snapshotsShown, Offset: (number - 1) * snapshotsShown}))

@@ -79,6 +79,10 @@ func routes() []route {
 		{pattern: "POST /p/{project}/agents", show: suspendAgent, role: auth.Reviewer},
 		{pattern: "POST /p/{project}/agents/resume", show: resumeAgent, role: auth.Admin},
 
+		{pattern: "GET /p/{project}/fleet", show: fleetPage, role: auth.Viewer},
+		{pattern: "GET /p/{project}/fleet/live", show: liveFleet, role: auth.Viewer, open: true, patience: liveAge},
+		{pattern: "POST /p/{project}/fleet", show: orderEdge, role: auth.Admin},
+
 		{pattern: "GET /p/{project}/webhooks", show: webhookList, role: auth.Admin},
 		{pattern: "POST /p/{project}/webhooks", show: makeWebhook, role: auth.Admin},
 		{pattern: "GET /p/{project}/webhooks/{id}", show: webhookPage, role: auth.Admin},

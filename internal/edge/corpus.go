@@ -79,13 +79,13 @@ func (h *held) compare(before *held, version int64) {
 			h.changed[key] = before.changed[key]
 		}
 	}
+	for id, r := range before.goneRules {
+		h.goneRules[id], h.changed[id] = r, before.changed[id]
+	}
 	for i := range h.Rules {
 		r := &h.Rules[i]
 		at, ok := before.at[r.ID]
 		mark(r.ID, ok && equal(&before.Rules[at], r) && slices.Equal(before.outgoing[r.ID], h.outgoing[r.ID]))
-	}
-	for id, r := range before.goneRules {
-		h.goneRules[id], h.changed[id] = r, before.changed[id]
 	}
 	for i := range before.Rules {
 		if r := before.Rules[i]; !has(h.at, r.ID) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -31,7 +32,7 @@ const seenEvery = 10 * time.Second
 // maxName bounds the name of an edge, in bytes.
 const maxName = 100
 
-// Config sets up [New]. All fields are required.
+// Config sets up [New]. All fields but Alerts, Open and Logger, which [Edges.Watch] needs, are required.
 type Config struct {
 	Updater store.Updater
 	Edges   store.EdgeReader
@@ -39,6 +40,11 @@ type Config struct {
 	Now     func() time.Time
 	// Newest returns the number and the hash of the newest bundle of an environment; an error if there is none.
 	Newest func(ctx context.Context, projectID string, environment wire.Environment) (int64, string, error)
+	Alerts Alerts
+	Open   store.AlertReader
+	// Quiet is the time in which an alert that a person has resolved is not raised again.
+	Quiet  time.Duration
+	Logger *slog.Logger
 }
 
 // Edges lists edges, takes their reports and records, and changes their orders. It is safe for concurrent use.
@@ -198,17 +204,24 @@ func (f *Edges) show(ctx context.Context, e *store.Edge, cache map[wire.Environm
 		return out, err
 	}
 	n := f.newestOf(ctx, e.ProjectID, out.Report.Environment, cache)
+	out.Problems = problemsOf(&out.Report, f.cfg.Now().Sub(e.SeenAt))
 	out.Current = n.hash != "" && n.hash == out.Report.Bundle
-	if f.cfg.Now().Sub(e.SeenAt) > silentAfter {
-		out.Problems = append(out.Problems, wire.EdgeSilent)
-	}
-	if out.Report.Stale {
-		out.Problems = append(out.Problems, wire.EdgeStale)
-	}
-	if out.Report.Spool > 0 && time.Duration(out.Report.SpoolAge)*time.Second > growingAfter {
-		out.Problems = append(out.Problems, wire.SpoolGrowing)
-	}
 	return out, nil
+}
+
+// problemsOf returns the problems of an edge by its last report and the time since then.
+func problemsOf(r *wire.EdgeReport, unseen time.Duration) []string {
+	list := []string{}
+	if unseen > silentAfter {
+		list = append(list, wire.EdgeSilent)
+	}
+	if r.Stale {
+		list = append(list, wire.EdgeStale)
+	}
+	if r.Spool > 0 && time.Duration(r.SpoolAge)*time.Second > growingAfter {
+		list = append(list, wire.SpoolGrowing)
+	}
+	return list
 }
 
 // maxCounted bounds the edges over which a rollout is counted.

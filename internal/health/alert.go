@@ -45,10 +45,10 @@ func NewAlerts(cfg AlertsConfig) *Alerts {
 
 func (b *Alerts) instant() time.Time { return rule.Instant(b.cfg.Now()) }
 
-// Raise makes an alert of ProjectID, Type, RuleID, Message and Metadata, as part of the caller's transaction, and publishes
-// it. It does nothing if an alert of the type and rule is open. The error is not_found without the rule.
+// Raise makes an alert of ProjectID, Type, RuleID or Edge, Message and Metadata, as part of the caller's transaction, and publishes
+// it. It does nothing if an alert of the type and rule or edge is open. The error is not_found without the rule.
 func (b *Alerts) Raise(ctx context.Context, tx store.Tx, a rule.Alert) error {
-	r, err := tx.Rules.Get(ctx, a.ProjectID, a.RuleID)
+	r, err := ruleOf(ctx, tx, &a)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (b *Alerts) Raise(ctx context.Context, tx store.Tx, a rule.Alert) error {
 		a.Metadata = map[string]any{}
 	}
 	fresh := rule.Alert{
-		ID: audit.NewID(), ProjectID: a.ProjectID, Type: a.Type, Status: rule.AlertActive, RuleID: r.ID, Message: a.Message,
+		ID: audit.NewID(), ProjectID: a.ProjectID, Type: a.Type, Status: rule.AlertActive, RuleID: r.ID, Edge: a.Edge, Message: a.Message,
 		Metadata: a.Metadata, CreatedAt: b.instant(),
 	}
 	made, err := tx.Alerts.Insert(ctx, fresh)
@@ -79,6 +79,41 @@ func (b *Alerts) Settle(ctx context.Context, tx store.Tx, projectID string, t ru
 	return b.end(ctx, tx, &open[0], System, note)
 }
 
+// SettleEdge is [Alerts.Settle] for an alert about an edge.
+func (b *Alerts) SettleEdge(ctx context.Context, tx store.Tx, projectID string, t rule.AlertType, edge, note string) error {
+	if b.cfg.ManualResolve {
+		return nil
+	}
+	last, err := b.lastOf(ctx, tx, projectID, t, edge)
+	if err != nil || last == nil || last.Status == rule.AlertDone {
+		return err
+	}
+	return b.end(ctx, tx, last, System, note)
+}
+
+// Dismissed reports whether a person has resolved the newest alert of a type about an edge, at a time or later.
+func (b *Alerts) Dismissed(ctx context.Context, tx store.Tx, projectID string, t rule.AlertType, edge string, since time.Time) (bool, error) {
+	last, err := b.lastOf(ctx, tx, projectID, t, edge)
+	return err == nil && last != nil && last.ResolvedAt != nil && last.ResolvedBy != System && !last.ResolvedAt.Before(since), err
+}
+
+// lastOf returns the newest alert of a type about an edge; nil without one.
+func (b *Alerts) lastOf(ctx context.Context, tx store.Tx, projectID string, t rule.AlertType, edge string) (*rule.Alert, error) {
+	list, _, err := tx.Alerts.Find(ctx, store.AlertFilter{ProjectID: projectID, Type: t, Edge: edge, Limit: 1})
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return &list[0], nil
+}
+
+// ruleOf returns the rule of an alert; the zero rule for one about an edge.
+func ruleOf(ctx context.Context, tx store.Tx, a *rule.Alert) (rule.Rule, error) {
+	if a.RuleID == "" && a.Edge != "" {
+		return rule.Rule{}, nil
+	}
+	return tx.Rules.Get(ctx, a.ProjectID, a.RuleID)
+}
+
 // end resolves an alert that is open.
 func (b *Alerts) end(ctx context.Context, tx store.Tx, a *rule.Alert, by, note string) error {
 	now := b.instant()
@@ -86,7 +121,7 @@ func (b *Alerts) end(ctx context.Context, tx store.Tx, a *rule.Alert, by, note s
 	if err := tx.Alerts.Update(ctx, *a); err != nil {
 		return err
 	}
-	r, err := tx.Rules.Get(ctx, a.ProjectID, a.RuleID)
+	r, err := ruleOf(ctx, tx, a)
 	if err != nil {
 		return err
 	}
@@ -97,10 +132,11 @@ func (b *Alerts) publish(ctx context.Context, tx store.Tx, t rule.EventType, a r
 	if b.cfg.Publish == nil {
 		return nil
 	}
-	return b.cfg.Publish(ctx, tx, rule.Event{
-		ID: audit.NewID(), ProjectID: a.ProjectID, Type: t, Time: b.instant(), RuleIDs: []string{r.ID}, Severity: r.Severity, Scope: r.Scope,
-		Data: audit.JSON(a),
-	})
+	e := rule.Event{ID: audit.NewID(), ProjectID: a.ProjectID, Type: t, Time: b.instant(), Severity: r.Severity, Scope: r.Scope, Data: audit.JSON(a)}
+	if r.ID != "" {
+		e.RuleIDs = []string{r.ID}
+	}
+	return b.cfg.Publish(ctx, tx, e)
 }
 
 // note records in the project's chain what somebody has done with an alert.

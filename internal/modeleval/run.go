@@ -2,6 +2,7 @@ package modeleval
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -31,6 +32,8 @@ type Options struct {
 	Others int
 	// Parallel is how many cases are judged at once; 0 means 4.
 	Parallel int
+	// Journal keeps what was found as the run goes, and what an earlier run has found is not asked again; nil keeps nothing.
+	Journal *Journal
 	// Progress gets the number of verdicts and triages so far and of all at the start and after each of them, one call after the
 	// other; nil gets none.
 	Progress func(done, all int)
@@ -48,7 +51,7 @@ type judgement struct {
 }
 
 // Run judges all cases and measures what came out. Repeats of a case lie as far apart as they can. The error is that of
-// ctx if it ends before all is judged: a part of a run would measure something else.
+// ctx if it ends before all is judged: a part of a run would measure something else. It may be that of writing the journal, too.
 func Run(ctx context.Context, d Decider, cases []Case, o Options) (*Report, error) {
 	o.Repeat, o.Parallel = max(o.Repeat, 1), max(o.Parallel, 0)
 	if o.Parallel == 0 {
@@ -66,6 +69,8 @@ func Run(ctx context.Context, d Decider, cases []Case, o Options) (*Report, erro
 	if o.Progress != nil {
 		o.Progress(0, all)
 	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	type place struct{ i, n int }
 	next := make(chan place)
 	var wg sync.WaitGroup
@@ -74,10 +79,15 @@ func Run(ctx context.Context, d Decider, cases []Case, o Options) (*Report, erro
 	for range min(o.Parallel, max(1, all)) {
 		wg.Go(func() {
 			for p := range next {
+				var err error
 				if p.n < 0 {
-					triaged[p.i].run(ctx, d)
+					err = o.Journal.triage(ctx, triaged[p.i], func() { triaged[p.i].run(ctx, d) })
 				} else {
-					got[p.i][p.n] = judge(ctx, d, &cases[p.i], o.Now)
+					c := &cases[p.i]
+					got[p.i][p.n], err = o.Journal.judgement(ctx, c, p.n, func() judgement { return judge(ctx, d, c, o.Now) })
+				}
+				if err != nil {
+					stop(fmt.Errorf("writing the journal: %w", err))
 				}
 				if o.Progress != nil {
 					mu.Lock()
@@ -104,8 +114,8 @@ func Run(ctx context.Context, d Decider, cases []Case, o Options) (*Report, erro
 	}
 	close(next)
 	wg.Wait()
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
 	report := measure(d, cases, got)
 	report.takeTriage(triaged, o.Others)

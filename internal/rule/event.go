@@ -66,10 +66,16 @@ const (
 	HighDenyRate     AlertType = "high_deny_rate"
 	HealthDecline    AlertType = "health_decline"
 	ConflictDetected AlertType = "conflict_detected"
+	EdgeStale        AlertType = "edge_stale"
+	EdgeSilent       AlertType = "edge_silent"
+	SpoolGrowing     AlertType = "spool_growing"
 )
 
 // AlertTypes are the values of [Alert.Type], in the order they are shown in.
-var AlertTypes = []AlertType{DormantRule, HighDenyRate, HealthDecline, ConflictDetected}
+var AlertTypes = []AlertType{DormantRule, HighDenyRate, HealthDecline, ConflictDetected, EdgeStale, EdgeSilent, SpoolGrowing}
+
+// EdgeAlertTypes are those of [AlertTypes] that concern edges.
+var EdgeAlertTypes = []AlertType{EdgeStale, EdgeSilent, SpoolGrowing}
 
 // AlertStatus is how far an [Alert] has come.
 type AlertStatus string
@@ -81,13 +87,14 @@ const (
 	AlertDone         AlertStatus = "resolved"
 )
 
-// Alert reports that something is wrong with a rule. Of one type and rule at most one is open.
+// Alert reports that something is wrong with a rule or an edge. Of one type and rule or edge at most one is open.
 type Alert struct {
 	ID             string         `json:"id" format:"uuid" doc:"Alert identifier."`
-	ProjectID      string         `json:"project_id" doc:"Project of the rule."`
-	Type           AlertType      `json:"type" enum:"dormant_rule,high_deny_rate,health_decline,conflict_detected" doc:"What is wrong."`
+	ProjectID      string         `json:"project_id" doc:"Project of the rule or edge."`
+	Type           AlertType      `json:"type" enum:"dormant_rule,high_deny_rate,health_decline,conflict_detected,edge_stale,edge_silent,spool_growing" doc:"What is wrong."`
 	Status         AlertStatus    `json:"status" enum:"active,acknowledged,resolved" doc:"How far it has come."`
-	RuleID         string         `json:"rule_id" doc:"Rule concerned."`
+	RuleID         string         `json:"rule_id" doc:"Rule concerned; empty if it is an edge."`
+	Edge           string         `json:"edge,omitempty" doc:"Name of the edge concerned; absent if it is a rule."`
 	Message        string         `json:"message" doc:"What is wrong, for people."`
 	Metadata       map[string]any `json:"metadata" doc:"What was measured; the keys go with the type."`
 	CreatedAt      time.Time      `json:"created_at" doc:"When it was raised."`

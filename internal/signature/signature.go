@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -106,6 +107,9 @@ func CheckHeader(id, timestamp, signatures string, now time.Time) error {
 	if id == "" || timestamp == "" || signatures == "" {
 		return refused("the headers webhook-id, webhook-timestamp and webhook-signature are needed")
 	}
+	if !slices.ContainsFunc(strings.SplitN(signatures, " ", maxSignatures+1)[:min(maxSignatures, strings.Count(signatures, " ")+1)], isSignature) {
+		return refused("webhook-signature must hold v1, and the base64 of 32 bytes")
+	}
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
 	if err != nil {
 		return refused("webhook-timestamp must be seconds since 1970")
@@ -115,6 +119,13 @@ func CheckHeader(id, timestamp, signatures string, now time.Time) error {
 		return refused("webhook-timestamp is more than " + Tolerance.String() + " off; check the clock, and sign each attempt again")
 	}
 	return nil
+}
+
+// isSignature reports whether a text has the form of a signature of version 1.
+func isSignature(one string) bool {
+	encoded, ok := strings.CutPrefix(one, "v1,")
+	got, err := base64.StdEncoding.DecodeString(encoded)
+	return ok && err == nil && len(got) == sha256.Size
 }
 
 // VerifyGitHub checks the header X-Hub-Signature-256 of a body. The error is unauthenticated.

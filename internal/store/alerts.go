@@ -13,6 +13,7 @@ type AlertFilter struct {
 	Status    rule.AlertStatus
 	Type      rule.AlertType
 	RuleID    string
+	Edge      string // name of an edge
 	Offset    int
 	Limit     int
 }
@@ -32,7 +33,7 @@ type AlertReader interface {
 	Find(ctx context.Context, f AlertFilter) ([]rule.Alert, int, error)
 	// Count counts the alerts of a project ([AllProjects] for those of all) by status and type.
 	Count(ctx context.Context, projectID string) ([]AlertCount, error)
-	// ListOpen returns the alerts of a type that are not resolved, by rule: of ruleIDs or, if it is nil, of all.
+	// ListOpen returns the alerts of a type that are not resolved, by rule or edge: of ruleIDs or, if it is nil, of all.
 	ListOpen(ctx context.Context, projectID string, t rule.AlertType, ruleIDs []string) ([]rule.Alert, error)
 	// ResolvedRules returns the rules that had an alert of a type that an actor other than `but` has resolved at
 	// since or later, each once, in order.
@@ -44,7 +45,8 @@ type AlertTx interface {
 	AlertReader
 
 	// Insert stores a new alert and reports whether it did. It does not if an alert of the same type and rule is
-	// unresolved. Of concurrent transactions, one inserts it. The rule must exist.
+	// unresolved. Of concurrent transactions, one inserts it. Its rule must exist; an alert without a rule is of the type and
+	// edge.
 	Insert(ctx context.Context, a rule.Alert) (bool, error)
 	// Update changes the status of an alert and who has acknowledged and resolved it; not_found without it.
 	Update(ctx context.Context, a rule.Alert) error

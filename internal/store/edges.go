@@ -28,6 +28,8 @@ type Spool struct {
 
 // EdgeReader reads edges and their audit chains.
 type EdgeReader interface {
+	// Projects returns the projects that have edges, in order.
+	Projects(ctx context.Context) ([]string, error)
 	// List returns a page of the edges of a project, by name, and their total.
 	List(ctx context.Context, projectID string, offset, limit int) ([]Edge, int, error)
 	// Get returns an edge, or not_found.

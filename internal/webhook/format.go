@@ -178,7 +178,7 @@ func summary(e *store.WebhookEvent) (title string, lines []string) {
 		Decision                                                      string `json:"decision_note"`
 		ExpiresAt                                                     string `json:"expires_at"`
 		Environments                                                  []struct{ Environment string }
-		Repository, Agent, Person, Server                             string
+		Repository, Agent, Person, Server, Edge                       string
 		Tools                                                         []rule.ToolChange
 		SuspendedBy                                                   string `json:"suspended_by"`
 		LiftedBy                                                      string `json:"lifted_by"`
@@ -201,9 +201,9 @@ func summary(e *store.WebhookEvent) (title string, lines []string) {
 	case rule.ApprovalRequested, rule.ApprovalDecided:
 		return approvalSummary(e)
 	case rule.AlertCreated:
-		return "Alert: " + words(d.Type), nonEmpty(d.Message, about("Rule", d.RuleID))
+		return "Alert: " + words(d.Type), nonEmpty(d.Message, about("Rule", d.RuleID), about("Edge", d.Edge))
 	case rule.AlertResolved:
-		return "Alert resolved: " + words(d.Type), nonEmpty(d.Message, d.Note, about("Rule", d.RuleID))
+		return "Alert resolved: " + words(d.Type), nonEmpty(d.Message, d.Note, about("Rule", d.RuleID), about("Edge", d.Edge))
 	case rule.EvaluationViolated:
 		for _, v := range d.Violations {
 			name := v.RuleSlug

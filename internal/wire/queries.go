@@ -34,7 +34,7 @@ type RollbackQuery struct {
 // AlertQuery selects alerts; empty fields select everything.
 type AlertQuery struct {
 	Status string `query:"status" doc:"active, acknowledged or resolved, in any letter case."`
-	Type   string `query:"alert_type" doc:"dormant_rule, high_deny_rate, health_decline or conflict_detected, in any letter case."`
+	Type   string `query:"alert_type" doc:"dormant_rule, high_deny_rate, health_decline, conflict_detected, edge_stale, edge_silent or spool_growing, in any letter case."`
 	RuleID string `query:"rule_id" doc:"Only alerts about this rule; id or slug."`
 	OffsetQuery
 }

@@ -130,6 +130,11 @@ func (t *types) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*[]string)(t))
 }
 
+// words are the values of an enumeration other than null, which decodes as "".
+func (s *schema) words() []string {
+	return slices.DeleteFunc(slices.Clone(s.Enum), func(w string) bool { return w == "" })
+}
+
 // main is the type other than null.
 func (s *schema) main() string {
 	for _, t := range s.Type {

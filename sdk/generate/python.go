@@ -40,8 +40,8 @@ func pythonType(s *schema, open bool, models string) string {
 		switch {
 		case s.Format == "date-time":
 			return "datetime"
-		case len(s.Enum) > 0 && (!open || slices.Equal(s.Enum, verdicts)):
-			return `Literal["` + strings.Join(s.Enum, `", "`) + `"]`
+		case len(s.words()) > 0 && (!open || slices.Equal(s.words(), verdicts)):
+			return `Literal["` + strings.Join(s.words(), `", "`) + `"]`
 		}
 		return "str"
 	case "integer":

@@ -35,11 +35,11 @@ func typescriptValue(s *schema, open bool, models string) string {
 	}
 	switch s.main() {
 	case "string":
-		if len(s.Enum) == 0 {
+		if len(s.words()) == 0 {
 			return "string"
 		}
-		t := `"` + strings.Join(s.Enum, `" | "`) + `"`
-		if open && !slices.Equal(s.Enum, verdicts) {
+		t := `"` + strings.Join(s.words(), `" | "`) + `"`
+		if open && !slices.Equal(s.words(), verdicts) {
 			t += " | (string & {})"
 		}
 		return t

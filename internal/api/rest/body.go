@@ -67,7 +67,8 @@ func (x *exchange) readAll() (media string, buf *bytes.Buffer, err error) {
 
 // decodeJSON checks data against a schema and decodes it. The check is strict, so the decoding need not be.
 func decodeJSON[B any](data []byte, schema *Schema, maxDepth int) (*B, error) {
-	if err := checkJSON(data, schema, maxDepth); err != nil {
+	data, err := checkJSON(data, schema, maxDepth)
+	if err != nil {
 		return nil, err
 	}
 	body := new(B)

@@ -26,11 +26,11 @@ var anySchema = &Schema{}
 
 // checkJSON checks a JSON body against a schema in one pass over its tokens, and builds nothing. Text that is not strict
 // JSON (malformed, not UTF-8, a name twice, deeper than maxDepth, text after the value) gives an error of status 400. An
-// error of status 422 names every value of the wrong form and every unknown or missing field. An optional field may be
-// null, which means the same as absent.
-func checkJSON(data []byte, schema *Schema, maxDepth int) error {
+// error of status 422 names every value of the wrong form and every unknown or missing field. An optional field that the
+// schema lets be null is absent then. checkJSON returns the body with its integers in digits.
+func checkJSON(data []byte, schema *Schema, maxDepth int) ([]byte, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
-		return withStatus(http.StatusBadRequest, "", "the body is empty; send a JSON object, at least {}")
+		return nil, withStatus(http.StatusBadRequest, "", "the body is empty; send a JSON object, at least {}")
 	}
 	c := &check{dec: jsontext.NewDecoder(bytes.NewBuffer(data)), maxDepth: maxDepth}
 	err := c.value(schema)
@@ -42,18 +42,40 @@ func checkJSON(data []byte, schema *Schema, maxDepth int) error {
 		}
 	}
 	if err != nil && !errors.Is(err, errEnough) {
-		return c.malformed(err)
+		return nil, c.malformed(err)
 	}
-	return c.problems.Err("the request body is invalid")
+	return c.respell(data), c.problems.Err("the request body is invalid")
+}
+
+// respelled is an integer that the decoder cannot read as it is written, such as 53.0.
+type respelled struct {
+	from, to int64 // offsets in the body
+	digits   string
+}
+
+// respell writes integers in digits.
+func (c *check) respell(data []byte) []byte {
+	if len(c.respelled) == 0 {
+		return data
+	}
+	var out []byte
+	at := int64(0)
+	for _, r := range c.respelled {
+		out = append(append(out, data[at:r.from]...), r.digits...)
+		at = r.to
+	}
+	return append(out, data[at:]...)
 }
 
 // check is the state of [checkJSON].
 type check struct {
-	dec      *jsontext.Decoder
-	depth    int
-	maxDepth int
-	path     []byte
-	problems rule.Problems
+	dec       *jsontext.Decoder
+	base      int64 // where the text of dec begins in the body
+	depth     int
+	maxDepth  int
+	path      []byte
+	problems  rule.Problems
+	respelled []respelled
 }
 
 // malformed words a syntax error and says where it is.
@@ -99,7 +121,7 @@ func (c *check) value(s *Schema) error {
 		if _, err := c.dec.ReadToken(); err != nil {
 			return err
 		}
-		if nullable || s.Type == "" && s.OneOf == nil {
+		if nullable || s.any() {
 			return nil
 		}
 		return c.wrongType(s, "null")
@@ -252,7 +274,8 @@ func (c *check) field(s *Schema, quoted []byte) (int, error) {
 	if f, ok := s.Properties[string(name)]; ok {
 		required := slices.Index(s.Required, string(name))
 		if required < 0 && c.dec.PeekKind() == 'n' {
-			if _, err := c.dec.ReadToken(); err != nil || !f.NotNull {
+			target, nullable := f.resolve()
+			if _, err := c.dec.ReadToken(); err != nil || nullable || target.any() {
 				return -1, err
 			}
 			if f.Default != nil {
@@ -288,9 +311,10 @@ func (c *check) choose(s *Schema) error {
 	if form == nil || err != nil {
 		return err
 	}
-	whole := c.dec
+	whole, base := c.dec, c.base
+	c.base += whole.InputOffset() - int64(len(raw))
 	c.dec = jsontext.NewDecoder(bytes.NewBuffer(raw))
-	defer func() { c.dec = whole }()
+	defer func() { c.dec, c.base = whole, base }()
 	return c.value(form)
 }
 

@@ -93,12 +93,17 @@ func (c *check) number(s *Schema, raw string) error {
 	var x float64
 	switch {
 	case s.Type == typeInteger:
-		n, err := strconv.ParseInt(raw, 10, 64)
-		if errors.Is(err, strconv.ErrRange) {
+		digits, ok := whole(raw)
+		if !ok {
+			return c.problem("must be an integer, not %s", shown)
+		}
+		n, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil {
 			return c.problem("is %s; %s", shown, s.bounds())
 		}
-		if err != nil {
-			return c.problem("must be an integer without fraction and exponent, not %s", shown)
+		if digits != raw {
+			end := c.base + c.dec.InputOffset()
+			c.respelled = append(c.respelled, respelled{end - int64(len(raw)), end, digits})
 		}
 		x = float64(n)
 	case s.Type == typeNumber, s.Type == "" && s.OneOf == nil:
@@ -113,6 +118,48 @@ func (c *check) number(s *Schema, raw string) error {
 		return c.problem("is %s; %s", shown, s.bounds())
 	}
 	return nil
+}
+
+// maxExponent bounds the exponents that whole writes out: no integer of 64 bits has so many digits.
+const maxExponent = 400
+
+// whole returns a JSON number in digits alone if it is an integer: 53.0 and 5.3e1 are 53, as JSON Schema says.
+func whole(raw string) (digits string, ok bool) {
+	sign := ""
+	if rest, negative := strings.CutPrefix(raw, "-"); negative {
+		sign, raw = "-", rest
+	}
+	mantissa, power, scientific := strings.Cut(strings.ToLower(raw), "e")
+	units, fraction, _ := strings.Cut(mantissa, ".")
+	exponent := 0
+	if scientific {
+		n, err := strconv.Atoi(power)
+		if err != nil || n > maxExponent || n < -maxExponent {
+			n = maxExponent + 1
+			if strings.HasPrefix(power, "-") {
+				n = -n
+			}
+		}
+		exponent = n
+	}
+	fraction = strings.TrimRight(fraction, "0")
+	all := strings.TrimLeft(units+fraction, "0")
+	switch point := len(units) + exponent; {
+	case all == "":
+		return "0", true
+	case exponent > maxExponent:
+		return sign + strings.Repeat("9", maxExponent), true // too large for every bound
+	case exponent >= len(fraction):
+		return sign + all + strings.Repeat("0", exponent-len(fraction)), true
+	case exponent >= 0 || point <= 0:
+		return "", false
+	default:
+		cut := units + fraction
+		if strings.Trim(cut[point:], "0") != "" {
+			return "", false
+		}
+		return sign + strings.TrimLeft(cut[:point], "0"), true
+	}
 }
 
 func (s *Schema) outside(x float64) bool {

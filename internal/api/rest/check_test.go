@@ -18,7 +18,7 @@ func FuzzCheck(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		err := checkJSON(data, anySchema, 64)
+		_, err := checkJSON(data, anySchema, 64)
 		if err != nil {
 			if rule.CodeOf(err) != rule.CodeInvalid {
 				t.Fatalf("%v", err)
@@ -71,7 +71,7 @@ func BenchmarkImportCheck(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := checkJSON(body, schema, 64); err != nil {
+		if _, err := checkJSON(body, schema, 64); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,6 +1,8 @@
 package rest
 
 import (
+	"cmp"
+	"embed"
 	"io/fs"
 	"net/http"
 	"strings"
@@ -34,24 +36,40 @@ func WriteJSON(w http.ResponseWriter, v any) {
 	encode(w, v)
 }
 
-// docsPolicy lets the page use files of this server and nothing else. The page's own script and style are inline.
-const docsPolicy = "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; " +
+// docsPolicy lets the page use files of this server and nothing else; no script or style is in the page itself.
+const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; " +
 	"img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+
+// The page of the documentation: the interface, what starts it, and what it looks like around it.
+var (
+	//go:embed docs
+	docsFiles embed.FS
+	ownDocs   = map[string]string{"": "text/html; charset=utf-8", "start.js": "text/javascript; charset=utf-8", "page.css": "text/css; charset=utf-8"}
+)
 
 // documentation serves the interactive documentation from the program, so that it works offline.
 func documentation() http.HandlerFunc {
-	ui := v5emb.NewHandlerWithConfig(swgui.Config{
-		Title: "Tenet API", SwaggerJSON: "/openapi.json", BasePath: "/docs/", HideCurl: false, ShowTopBar: false,
-		SettingsUI: map[string]string{"defaultModelsExpandDepth": "1", "docExpansion": `"list"`},
-	})
+	files := v5emb.NewHandlerWithConfig(swgui.Config{BasePath: "/docs/"})
 	return func(w http.ResponseWriter, r *http.Request) {
-		if file := strings.Trim(r.PathValue("file"), "/"); file != "" && !embedded(file) {
+		file := strings.Trim(r.PathValue("file"), "/")
+		media, own := ownDocs[file]
+		if !own && !embedded(file) {
 			WriteProblem(w, r, rule.NotFound("file", Clip(file, maxValue)))
 			return
 		}
 		w.Header().Set("Content-Security-Policy", docsPolicy)
 		w.Header().Set("Cache-Control", "no-cache")
-		ui.ServeHTTP(w, r)
+		if !own {
+			files.ServeHTTP(w, r)
+			return
+		}
+		content, err := docsFiles.ReadFile("docs/" + cmp.Or(file, "page.html"))
+		if err != nil {
+			WriteProblem(w, r, err)
+			return
+		}
+		w.Header().Set("Content-Type", media)
+		_, _ = w.Write(content)
 	}
 }
 

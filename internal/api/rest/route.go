@@ -368,6 +368,9 @@ func (a *answer) write(w *response, status int, result any) error {
 // handle mounts a handler behind the gate.
 func (s *Server) handle(pattern string, e *Endpoint, h func(*response, *http.Request) error) {
 	s.endpoints[pattern] = e
+	if method, path, ok := strings.Cut(pattern, " "); ok && !strings.Contains(path, "{") {
+		s.methods[path] = append(s.methods[path], method)
+	}
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		ctx, err := s.admit(r, e)
 		if err == nil {

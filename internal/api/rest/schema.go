@@ -32,7 +32,7 @@ type Schema struct {
 	Default              json.RawMessage    `json:"default,omitempty"` // of a parameter; see defaultInWords
 	Description          string             `json:"description,omitempty"`
 	Discriminator        *Discriminator     `json:"discriminator,omitempty"` // for OneOf
-	Enum                 []string           `json:"enum,omitempty"`
+	Enum                 values             `json:"enum,omitempty"`
 	Examples             []json.RawMessage  `json:"examples,omitempty"`
 	Format               string             `json:"format,omitempty"`
 	Items                *Schema            `json:"items,omitempty"`
@@ -59,6 +59,23 @@ type Schema struct {
 	target *Schema // that Ref refers to
 }
 
+// values are the values of an enumeration, of which nullValue is published as null.
+type values []string
+
+// nullValue is no text that a field may hold.
+const nullValue = "\x00null"
+
+// MarshalJSON implements [json.Marshaler].
+func (v values) MarshalJSON() ([]byte, error) {
+	out := make([]any, len(v))
+	for i, value := range v {
+		if value != nullValue {
+			out[i] = value
+		}
+	}
+	return json.Marshal(out)
+}
+
 // Discriminator names the field whose value says which of several schemas an object has.
 type Discriminator struct {
 	Mapping      map[string]string `json:"mapping"`
@@ -80,6 +97,9 @@ func (s *Schema) MarshalJSON() ([]byte, error) {
 		*plain
 		Type any `json:"type,omitempty"`
 	}{plain: &published}
+	if s.Nullable && s.Enum != nil {
+		out.Enum = append(slices.Clone(s.Enum), nullValue) // a value must be in the list, whatever its type
+	}
 	switch {
 	case s.Nullable:
 		out.Type = []string{s.Type, typeNull}
@@ -92,6 +112,45 @@ func (s *Schema) MarshalJSON() ([]byte, error) {
 // OrNull returns a schema that also allows null.
 func (s *Schema) OrNull() *Schema {
 	return &Schema{AnyOf: []*Schema{s, {Type: typeNull}}}
+}
+
+// allowNull lets the optional fields of a body be null, which means that they are absent. seen holds the schemas that it has been to.
+func (s *Schema) allowNull(seen map[*Schema]bool) {
+	if s == nil || seen[s] {
+		return
+	}
+	seen[s] = true
+	s.target.allowNull(seen)
+	s.Items.allowNull(seen)
+	for _, one := range slices.Concat(s.AnyOf, s.OneOf) {
+		one.allowNull(seen)
+	}
+	if others, ok := s.AdditionalProperties.(*Schema); ok {
+		others.allowNull(seen)
+	}
+	for name, f := range s.Properties {
+		f.allowNull(seen)
+		if slices.Contains(s.Required, name) || f.NotNull {
+			continue
+		}
+		target, nullable := f.resolve()
+		switch {
+		case nullable || target.any():
+		case f.Ref != "" || f.OneOf != nil:
+			s.Properties[name] = f.orNull()
+		default:
+			f.Nullable = true
+		}
+	}
+}
+
+// orNull is OrNull for a field, whose description stays in front.
+func (s *Schema) orNull() *Schema {
+	inner := *s
+	inner.Description = ""
+	out := inner.OrNull()
+	out.Description = s.Description
+	return out
 }
 
 // Target returns the schema that a reference refers to.
@@ -110,6 +169,9 @@ func (s *Schema) resolve() (target *Schema, nullable bool) {
 		}
 	}
 }
+
+// any reports whether a schema allows values of every type.
+func (s *Schema) any() bool { return s.Type == "" && s.OneOf == nil }
 
 // fieldNames lists the fields of an object for messages.
 func (s *Schema) fieldNames() string {
@@ -256,6 +318,9 @@ func (r *schemas) ofStruct(t reflect.Type) *Schema {
 		fs := r.ofField(f)
 		if f.Type.Kind() == reflect.Pointer && strings.Contains(options, "omitempty") && f.Tag.Get("nullable") != "true" {
 			fs.Nullable = false // it is absent rather than null
+		}
+		if f.Type.Kind() == reflect.Pointer && !optional && fs.Ref != "" {
+			fs = fs.orNull()
 		}
 		fs.defaultInWords = fs.Default != nil
 		s.Properties[tag] = fs

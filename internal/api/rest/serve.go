@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net/netip"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -72,8 +74,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		WriteProblem(rw, r, s.unrouted(h, r))
 		return
 	}
+	if own := s.methods[r.URL.Path]; own != nil && strings.Contains(pattern, "{") {
+		WriteProblem(rw, r, s.notAllowed(r, allowed(own))) // the word is no id
+		return
+	}
 	s.mux.ServeHTTP(rw, r)
 }
+
+// secrets are the keys, tokens and webhook secrets of Tenet.
+var secrets = regexp.MustCompile(`(?i)(tnt|whsec)_[A-Za-z0-9+/=_.-]+`)
+
+// withoutKeys replaces keys in a text that is logged. A caller may have put one where an id belongs.
+func withoutKeys(text string) string { return secrets.ReplaceAllString(text, "${1}_[redacted]") }
 
 // finish sends an answer without a body and counts the request.
 func (s *Server) finish(rw *response, x *exchange, start time.Time) {
@@ -87,7 +99,7 @@ func (s *Server) finish(rw *response, x *exchange, start time.Time) {
 	}
 	if ctx := x.r.Context(); s.cfg.Logger.Enabled(ctx, slog.LevelDebug) {
 		s.cfg.Logger.DebugContext(ctx, "request", slog.String("request_id", x.id), slog.String("method", x.r.Method),
-			slog.String("path", Clip(x.r.URL.Path, maxField)), slog.Int("status", rw.status), slog.Duration("took", took))
+			slog.String("path", Clip(withoutKeys(x.r.URL.Path), maxField)), slog.Int("status", rw.status), slog.Duration("took", took))
 	}
 }
 
@@ -161,7 +173,70 @@ func (s *Server) unrouted(h http.Handler, r *http.Request) error {
 	if answer.status != http.StatusMethodNotAllowed {
 		return rule.Errorf(rule.CodeNotFound, "nothing is served at %s; /docs lists the operations", Clip(r.URL.Path, maxField))
 	}
-	allow, reason := answer.Header().Get("Allow"), ""
+	return s.notAllowed(r, cmp.Or(s.allow(r.URL.Path), answer.Header().Get("Allow")))
+}
+
+// allowed lists methods for the header Allow; GET brings HEAD.
+func allowed(methods []string) string {
+	list := slices.Clone(methods)
+	if slices.Contains(list, http.MethodGet) {
+		list = append(list, http.MethodHead)
+	}
+	slices.Sort(list)
+	return strings.Join(slices.Compact(list), ", ")
+}
+
+// allow lists the methods of a path: those of the routes that describe it most closely, so that /rules/import has none of /rules/{id}.
+func (s *Server) allow(path string) string {
+	asked := strings.Split(path, "/")
+	var closest []string
+	var methods []string
+	for pattern := range s.endpoints {
+		method, route, ok := strings.Cut(pattern, " ")
+		parts := strings.Split(route, "/")
+		if !ok || !matches(parts, asked) {
+			continue
+		}
+		switch c := closer(parts, closest); {
+		case closest == nil || c > 0:
+			closest, methods = parts, []string{method}
+		case c == 0:
+			methods = append(methods, method)
+		}
+	}
+	return allowed(methods)
+}
+
+// matches reports whether the segments of a route take those of a path.
+func matches(route, path []string) bool {
+	for i, part := range route {
+		switch {
+		case strings.HasSuffix(part, "...}"):
+			return true
+		case i >= len(path), path[i] == "" && part != "" && part != "{$}":
+			return false
+		case part != path[i] && !strings.HasPrefix(part, "{"):
+			return false
+		}
+	}
+	return len(route) == len(path)
+}
+
+// closer compares two routes that take one path: the one that names a segment where the other has a parameter is closer.
+func closer(a, b []string) int {
+	for i := range min(len(a), len(b)) {
+		if p, q := strings.HasPrefix(a[i], "{"), strings.HasPrefix(b[i], "{"); p != q {
+			if q {
+				return 1
+			}
+			return -1
+		}
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+func (s *Server) notAllowed(r *http.Request, allow string) error {
+	reason := ""
 	for prefix, why := range s.reasons {
 		if strings.HasPrefix(r.Method+" "+r.URL.Path, prefix) {
 			reason = why

@@ -112,6 +112,8 @@ type Server struct {
 	crossOrigin *http.CrossOriginProtection
 	rates       *rates
 	uploads     chan struct{} // one for each form in memory
+	strangers   *strangers
+	methods     map[string][]string // of the paths without parameters, in order
 	observe     func(r *http.Request, status int, took time.Duration)
 }
 
@@ -126,7 +128,7 @@ func New(cfg Config, resources ...Resource) *Server {
 	}
 	s := &Server{
 		cfg: cfg, mux: http.NewServeMux(), endpoints: map[string]*Endpoint{}, reasons: map[string]string{}, schemas: newSchemas(), observe: newMetrics(cfg.Registry),
-		crossOrigin: http.NewCrossOriginProtection(), uploads: make(chan struct{}, maxUploads), rates: newRates(cfg.Limits.RatePerSecond, cfg.Limits.Burst, cfg.Now),
+		crossOrigin: http.NewCrossOriginProtection(), uploads: make(chan struct{}, maxUploads), strangers: &strangers{from: map[netip.Addr]int{}}, methods: map[string][]string{}, rates: newRates(cfg.Limits.RatePerSecond, cfg.Limits.Burst, cfg.Now),
 	}
 	s.schemas.names = cfg.Description.Names
 	s.document = newDocument(cfg.Description, s.schemas)
@@ -135,6 +137,10 @@ func New(cfg Config, resources ...Resource) *Server {
 	r := &Router{server: s}
 	for _, resource := range resources {
 		resource.Routes(r)
+	}
+	seen := map[*Schema]bool{}
+	for _, e := range s.endpoints {
+		e.body.allowNull(seen)
 	}
 	s.describeItself(r)
 	return s

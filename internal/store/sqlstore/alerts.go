@@ -10,12 +10,13 @@ import (
 	"tenet/internal/store"
 )
 
-const alertColumns = "project_id, id, type, status, rule_id, message, metadata, created_at, acknowledged_at, acknowledged_by, " +
+// The subject of an alert is its rule or, if that is null, its edge.
+const alertColumns = "project_id, id, type, status, COALESCE(rule_id, ''), CASE WHEN rule_id IS NULL THEN subject ELSE '' END, message, metadata, created_at, acknowledged_at, acknowledged_by, " +
 	"resolved_at, resolved_by, resolution_note"
 
 func alertFields(a *rule.Alert) []any {
 	return []any{
-		&a.ProjectID, &a.ID, &a.Type, &a.Status, &a.RuleID, &a.Message,
+		&a.ProjectID, &a.ID, &a.Type, &a.Status, &a.RuleID, &a.Edge, &a.Message,
 		jsonColumn{&a.Metadata},
 		timeColumn{&a.CreatedAt},
 		optionalTimeColumn{&a.AcknowledgedAt},
@@ -33,7 +34,10 @@ func (t alertTable) Get(ctx context.Context, projectID, id string) (rule.Alert, 
 
 // Find implements store.AlertReader.
 func (t alertTable) Find(ctx context.Context, f store.AlertFilter) ([]rule.Alert, int, error) {
-	from, args := equal("FROM alerts WHERE project_id = ?", []any{f.ProjectID}, "status", string(f.Status), "type", string(f.Type), "rule_id", f.RuleID)
+	from, args := equal("FROM alerts WHERE project_id = ?", []any{f.ProjectID}, "status", string(f.Status), "type", string(f.Type), "rule_id", f.RuleID, "subject", f.Edge)
+	if f.Edge != "" {
+		from += " AND rule_id IS NULL"
+	}
 	return page(ctx, t.session, alertsOf(f.ProjectID), "alerts", alertColumns, from, "created_at DESC, id DESC", args, window{f.Offset, f.Limit}, alertFields)
 }
 
@@ -50,12 +54,12 @@ func (t alertTable) Count(ctx context.Context, projectID string) ([]store.AlertC
 // ListOpen implements store.AlertReader.
 func (t alertTable) ListOpen(ctx context.Context, projectID string, kind rule.AlertType, ruleIDs []string) ([]rule.Alert, error) {
 	where, args := t.d.amongRules("project_id = ? AND type = ? AND status <> 'resolved'", []any{projectID, string(kind)}, ruleIDs)
-	return many(ctx, t.session, alertsOf(projectID), "alerts", "SELECT "+alertColumns+" FROM alerts WHERE "+where+" ORDER BY rule_id", args, alertFields)
+	return many(ctx, t.session, alertsOf(projectID), "alerts", "SELECT "+alertColumns+" FROM alerts WHERE "+where+" ORDER BY subject", args, alertFields)
 }
 
 // ResolvedRules implements store.AlertReader.
 func (t alertTable) ResolvedRules(ctx context.Context, projectID string, kind rule.AlertType, since time.Time, but string) ([]string, error) {
-	return many(ctx, t.session, alertsOf(projectID), "resolved alerts", `SELECT DISTINCT rule_id FROM alerts WHERE project_id = ? AND type = ?
+	return many(ctx, t.session, alertsOf(projectID), "resolved alerts", `SELECT DISTINCT rule_id FROM alerts WHERE project_id = ? AND type = ? AND rule_id IS NOT NULL
 			AND status = 'resolved' AND resolved_at >= ? AND resolved_by <> ? ORDER BY rule_id`,
 		[]any{projectID, string(kind), micros(since), but}, textFields)
 }
@@ -69,9 +73,17 @@ func (t alertTable) Insert(ctx context.Context, a rule.Alert) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("sqlstore: metadata of alert %s: %w", a.ID, err)
 	}
-	n, err := t.exec(ctx, "insert alert", "INSERT INTO alerts ("+alertColumns+") VALUES "+marks(1, 13)+
-		" ON CONFLICT (project_id, type, rule_id) WHERE status <> 'resolved' DO NOTHING",
-		a.ProjectID, a.ID, string(a.Type), string(a.Status), a.RuleID, a.Message, string(metadata), micros(a.CreatedAt),
+	subject, ruleID := a.RuleID, any(a.RuleID)
+	if a.RuleID == "" {
+		subject, ruleID = a.Edge, nil
+	}
+	if subject == "" {
+		return false, rule.Errorf(rule.CodeInvalid, "an alert concerns a rule or an edge")
+	}
+	n, err := t.exec(ctx, "insert alert", "INSERT INTO alerts (project_id, id, type, status, rule_id, subject, message, metadata, created_at, acknowledged_at, acknowledged_by, "+
+		"resolved_at, resolved_by, resolution_note) VALUES "+marks(1, 14)+
+		" ON CONFLICT (project_id, type, subject) WHERE status <> 'resolved' DO NOTHING",
+		a.ProjectID, a.ID, string(a.Type), string(a.Status), ruleID, subject, a.Message, string(metadata), micros(a.CreatedAt),
 		nullable(a.AcknowledgedAt), a.AcknowledgedBy, nullable(a.ResolvedAt), a.ResolvedBy, a.ResolutionNote)
 	return n > 0, err
 }

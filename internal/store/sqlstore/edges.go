@@ -16,6 +16,11 @@ func edgeFields(e *store.Edge) []any {
 	}
 }
 
+// Projects implements store.EdgeReader.
+func (t edgeTable) Projects(ctx context.Context) ([]string, error) {
+	return many(ctx, t.session, unlocked, "projects with edges", "SELECT DISTINCT project_id FROM edges ORDER BY project_id", nil, textFields)
+}
+
 // List implements store.EdgeReader.
 func (t edgeTable) List(ctx context.Context, projectID string, offset, limit int) ([]store.Edge, int, error) {
 	return page(ctx, t.session, unlocked, "edges", edgeColumns, "FROM edges WHERE project_id = ?", "name", []any{projectID}, window{offset, limit}, edgeFields)

@@ -106,7 +106,8 @@ func openFile(path, settings string) (*sql.DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: %w", err)
 	}
-	return db, nil
+	defer func() { _ = db.Close() }() // it has opened no connection
+	return sql.OpenDB(preparing{db.Driver(), name.String()}), nil
 }
 
 // OpenPostgres opens the database at dsn (postgres://...), which must exist on a server of version 15 or later.

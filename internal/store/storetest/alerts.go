@@ -60,6 +60,22 @@ func testAlerts(t *testing.T, f *fixture) {
 	list("one type", store.AlertFilter{ProjectID: "p", Type: rule.DormantRule, Limit: 10}, 1, dormant)
 	list("one rule", store.AlertFilter{ProjectID: "p", RuleID: two.ID, Limit: 10}, 1, other)
 
+	silent := newAlert(17, rule.EdgeSilent, "")
+	silent.Edge = "e1"
+	f.insertAlert(silent, true)
+	again := silent
+	again.ID = newAlert(18, rule.EdgeSilent, "").ID
+	f.insertAlert(again, false)
+	list("one edge", store.AlertFilter{ProjectID: "p", Type: rule.EdgeSilent, Edge: "e1", Limit: 10}, 1, silent)
+	list("a rule by the filter of edges", store.AlertFilter{ProjectID: "p", Edge: one.ID, Limit: 10}, 0)
+	if got, err := f.s.Alerts.ListOpen(f.ctx, "p", rule.EdgeSilent, nil); err != nil || cmp.Diff([]rule.Alert{silent}, got) != "" {
+		t.Errorf("open alerts about edges: %v, %v", got, err)
+	}
+	f.fails(rule.CodeInvalid, func(tx store.Tx) error {
+		_, err := tx.Alerts.Insert(f.ctx, newAlert(19, rule.EdgeSilent, ""))
+		return err
+	})
+
 	end := at.Add(time.Hour)
 	denied.Status, denied.AcknowledgedAt, denied.AcknowledgedBy = rule.AlertDone, &end, "ann"
 	denied.ResolvedAt, denied.ResolvedBy, denied.ResolutionNote = &end, "ann", "done"
@@ -102,7 +118,7 @@ func testAlerts(t *testing.T, f *fixture) {
 		}
 	}
 	counts := []store.AlertCount{
-		{Status: rule.AlertActive, Type: rule.DormantRule, Count: 1}, {Status: rule.AlertDone, Type: rule.HighDenyRate, Count: 2},
+		{Status: rule.AlertActive, Type: rule.DormantRule, Count: 1}, {Status: rule.AlertActive, Type: rule.EdgeSilent, Count: 1}, {Status: rule.AlertDone, Type: rule.HighDenyRate, Count: 2},
 	}
 	for project, want := range map[string][]store.AlertCount{"p": counts, "q": {}, store.AllProjects: counts} {
 		if got, err := f.s.Alerts.Count(f.ctx, project); err != nil || cmp.Diff(want, got) != "" {

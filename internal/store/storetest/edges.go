@@ -64,6 +64,9 @@ func testEdges(t *testing.T, f *fixture) {
 	if diff := cmp.Diff([]store.Edge{two, one}, list); err != nil || diff != "" || total != 2 {
 		t.Errorf("list: %d, %v (-want +got):\n%s", total, err, diff)
 	}
+	if got, err := f.s.Edges.Projects(f.ctx); err != nil || !cmp.Equal(got, []string{"p"}) {
+		t.Errorf("projects with edges: %v, %v", got, err)
+	}
 	got, err := f.s.Edges.Entries(f.ctx, "p", "e1", 2, 2)
 	if diff := cmp.Diff(entries[2:4], got); err != nil || diff != "" {
 		t.Errorf("entries: %v (-want +got):\n%s", err, diff)

@@ -284,7 +284,7 @@ export interface AgentCheckResult {
   /** True only if the overall verdict is ALLOW and every rule that applies was judged. */
   allowed: boolean;
   /** The evaluation, with every verdict and its evidence. It is on record. */
-  evaluation: Evaluation;
+  evaluation: Evaluation | null;
   /** The overall verdict. */
   verdict: "ALLOW" | "DENY" | "NEEDS_CONFIRMATION";
 }
@@ -390,13 +390,15 @@ export interface Alert {
   acknowledged_by: string;
   /** When it was raised. */
   created_at: string;
+  /** Name of the edge concerned; absent if it is a rule. */
+  edge?: string;
   /** Alert identifier. */
   id: string;
   /** What is wrong, for people. */
   message: string;
   /** What was measured; the keys go with the type. */
   metadata: Record<string, unknown>;
-  /** Project of the rule. */
+  /** Project of the rule or edge. */
   project_id: string;
   /** What was said when it ended. */
   resolution_note: string;
@@ -404,12 +406,12 @@ export interface Alert {
   resolved_at: string | null;
   /** Who ended it; system if its condition had ended. */
   resolved_by: string;
-  /** Rule concerned. */
+  /** Rule concerned; empty if it is an edge. */
   rule_id: string;
   /** How far it has come. */
   status: "active" | "acknowledged" | "resolved" | (string & {});
   /** What is wrong. */
-  type: "dormant_rule" | "high_deny_rate" | "health_decline" | "conflict_detected" | (string & {});
+  type: "dormant_rule" | "high_deny_rate" | "health_decline" | "conflict_detected" | "edge_stale" | "edge_silent" | "spool_growing" | (string & {});
 }
 
 export interface Alerts {
@@ -621,25 +623,25 @@ export interface ApprovalPage {
 
 export interface ApprovalRoute {
   /** Actors who may decide, key:NAME for a key; absent means all who have the role. */
-  approvers?: Array<string>;
+  approvers?: Array<string> | null;
   /** Ask for an approval with each evaluation that needs confirmation, also if the caller does not. */
-  ask?: boolean;
+  ask?: boolean | null;
   /** Time after which the substitutes may decide too. */
-  escalate_after?: string;
+  escalate_after?: string | null;
   /** Time for a decision, such as 30m or 4h; an hour if absent. */
-  expires_in?: string;
+  expires_in?: string | null;
   /** Leading kinds of the subjects; absent means all. */
-  kinds?: Array<string>;
+  kinds?: Array<string> | null;
   /** People who must approve; 1 if absent. CRITICAL rules take two in any case. */
-  quorum?: number;
+  quorum?: number | null;
   /** Role that a person needs to decide; reviewer if absent. */
-  role?: "reviewer" | "admin" | (string & {});
+  role?: "reviewer" | "admin" | (string & {}) | null;
   /** Scopes of the subjects; absent means all. A subject without scope is in every scope. */
-  scopes?: Array<string>;
+  scopes?: Array<string> | null;
   /** Least severity of the gravest rule to be confirmed; absent means any, and also where no rule covers the subject. */
-  severity_min?: "LOW" | "MEDIUM" | "HIGH" | "CRITICAL" | (string & {});
+  severity_min?: "LOW" | "MEDIUM" | "HIGH" | "CRITICAL" | (string & {}) | null;
   /** Actors who may decide as well after escalate_after. */
-  substitutes?: Array<string>;
+  substitutes?: Array<string> | null;
 }
 
 export interface ApprovalRule {
@@ -681,23 +683,23 @@ export interface ApprovalText {
 
 export interface ApproveCandidates {
   /** All that wait for a decision, in place of ids; those of the most confidence first, 500 in one call. */
-  all?: boolean;
+  all?: boolean | null;
   /** Ids of candidates of the scan. */
-  candidate_ids?: Array<string>;
+  candidate_ids?: Array<string> | null;
   /** What takes the place of the suggested metadata of each. */
-  metadata_overrides?: Overrides;
+  metadata_overrides?: Overrides | null;
   /** Of these only those with at least this confidence; it implies all. */
-  min_confidence?: number;
+  min_confidence?: number | null;
 }
 
 export interface ApproveSnapshot {
   /** What there is to say about it. */
-  note?: string;
+  note?: string | null;
 }
 
 export interface AttachRule {
   /** Let the rule replace a CRITICAL one although it asks less, and enforced CRITICAL and HIGH rules end where they hold; needs a reason. */
-  allow_weakening?: boolean;
+  allow_weakening?: boolean | null;
   /** Id or slug of the rule of an ancestor that this rule replaces. */
   override_parent_rule_id?: string | null;
   /** Why; kept in the audit chain. */
@@ -860,7 +862,7 @@ export interface AuditHead {
 
 export interface AuditLog {
   /** The newest checkpoint; null before the first. */
-  checkpoint: AuditCheckpoint;
+  checkpoint: AuditCheckpoint | null;
   /** Keys that verify checkpoints of the log. */
   keys: Array<AuditLogKey>;
   /** Name of the log; empty if this server does not sign checkpoints. */
@@ -1108,9 +1110,9 @@ export interface Candidate {
 
 export interface CandidateApproval {
   /** What takes the place of the suggested metadata, and what else the rule shall have. */
-  metadata_overrides?: Overrides;
+  metadata_overrides?: Overrides | null;
   /** Rule text in place of the proposed one; an empty one is refused. */
-  statement?: string;
+  statement?: string | null;
 }
 
 export interface CandidateDetail {
@@ -1265,7 +1267,7 @@ export interface ChangeEdge {
   /** Stay at the bundle in use. */
   pinned?: boolean | null;
   /** Read the place of bundles again. */
-  reread?: boolean;
+  reread?: boolean | null;
 }
 
 export interface ChangeFigure {
@@ -1283,16 +1285,16 @@ export interface ChangeKeepTime {
   /** Days after which it is deleted; 0 keeps it without limit, null takes the setting of the server. */
   days?: number | null;
   /** Days before which nothing deletes it. */
-  minimum_days?: number;
+  minimum_days?: number | null;
 }
 
 export interface ChangeKey {
   /** Requests that it may make at once above the rate; null means twice the rate. */
   burst?: number | null;
   /** When it expires: earlier than now set, not later. A time that has passed ends it at once. */
-  expires_at?: string;
+  expires_at?: string | null;
   /** Who or what uses the key. */
-  name?: string;
+  name?: string | null;
   /** Only from these networks or addresses; null or an empty list means from everywhere. */
   networks?: Array<string> | null;
   /** Requests per second that it may make, on each node; null means the server's rate_limit. */
@@ -1303,7 +1305,7 @@ export interface ChangeKey {
 
 export interface ChangeNode {
   /** Let enforced CRITICAL and HIGH rules end where they hold; needs a reason. */
-  allow_weakening?: boolean;
+  allow_weakening?: boolean | null;
   /** Scope of the rules attached here that have none of their own; null clears it. */
   default_scope?: string | null;
   /** What the node represents; null clears it. */
@@ -1343,7 +1345,7 @@ export interface ChangeProject {
   /** Display name. */
   name?: string;
   /** Demands of the project on every evaluation; absent parts stay as they are. */
-  policy?: ProjectPolicyInput;
+  policy?: ProjectPolicyInput | null;
   /** Refuse to make a rule EFFECTIVE unless it has test cases and all of them pass. */
   tests_required?: boolean;
   /** Refuse an approval by the author of the rule's last content change. */
@@ -1352,11 +1354,11 @@ export interface ChangeProject {
 
 export interface ChangeRetention {
   /** Mark the project as high-risk, or no longer. */
-  high_risk?: boolean;
+  high_risk?: boolean | null;
   /** Times by kind: evaluation, agent, submission or scan. */
-  kinds?: Record<string, ChangeKeepTime>;
+  kinds?: Record<string, ChangeKeepTime> | null;
   /** Why; needed for a change that shortens a minimum. */
-  reason?: string;
+  reason?: string | null;
 }
 
 export interface ChangedNode {
@@ -1400,17 +1402,17 @@ export interface ChangedNode {
 
 export interface Check {
   /** CEL expression that must hold. Variables: subject, facts, diff, files. */
-  cel?: string;
+  cel?: string | null;
   /** both: the check alone gives ALLOW and DENY. deny: a hit is DENY, without a hit the rule goes to the judge. Default: both. */
-  decides?: "both" | "deny" | (string & {});
+  decides?: "both" | "deny" | (string & {}) | null;
   /** How to fix it, shown when the check denies. */
-  fix?: string;
+  fix?: string | null;
   /** What is wrong, shown when the check denies. */
-  message?: string;
+  message?: string | null;
   /** Text pattern whose match breaks the rule. */
-  pattern?: Pattern;
+  pattern?: Pattern | null;
   /** CEL guard: where it is false, the rule does not concern the subject and is ALLOW. */
-  when?: string;
+  when?: string | null;
 }
 
 export interface CodeChangeSubject {
@@ -1445,7 +1447,7 @@ export interface CompareAudit {
   /** Their sizes and roots. Check their signatures yourself. */
   checkpoints: Array<ComparedCheckpoint> | null;
   /** Name of the log that signed them; for the record only. */
-  origin?: string;
+  origin?: string | null;
 }
 
 export interface ComparedCheckpoint {
@@ -1644,39 +1646,39 @@ export interface CreateExclusion {
   /** Folder or file, relative to the root of the repository. */
   path: string;
   /** Why, at most 1000 characters. */
-  reason?: string;
+  reason?: string | null;
   /** Repository, as its scans name it; absent means every one. */
-  repository?: string;
+  repository?: string | null;
 }
 
 export interface CreateKey {
   /** Agent that uses it, if it is an agent's: evaluations name it as verified, and it acts for the owner alone. */
-  agent?: string;
+  agent?: string | null;
   /** Requests that it may make at once above the rate; twice the rate if absent. */
-  burst?: number;
+  burst?: number | null;
   /** From then on it is refused; never if absent. */
-  expires_at?: string;
+  expires_at?: string | null;
   /** Who or what uses the key. */
   name: string;
   /** Only from these networks or addresses. */
-  networks?: Array<string>;
+  networks?: Array<string> | null;
   /** Federation node: the key evaluates there or below it, and there if the request names none. Needs scopes evaluate. */
-  node_id?: string;
+  node_id?: string | null;
   /** Person to whom it belongs; if absent, the person who makes it. */
-  owner?: string;
+  owner?: string | null;
   /** The one project it may touch, or * for all; if the query does not name it. */
-  project_id?: string;
+  project_id?: string | null;
   /** Requests per second that it may make, on each node; the server's rate_limit if absent. */
-  rate?: number;
+  rate?: number | null;
   /** What it may do. */
   role: "viewer" | "evaluator" | "reviewer" | "admin";
   /** Only operations of these scopes: evaluate (ask for evaluations and for the rules that would apply) and read (read, change nothing). */
-  scopes?: Array<string>;
+  scopes?: Array<string> | null;
 }
 
 export interface CreateNode {
   /** Let enforced CRITICAL and HIGH rules end where they hold; needs a reason. */
-  allow_weakening?: boolean;
+  allow_weakening?: boolean | null;
   /** Scope of the rules attached here that have none of their own. */
   default_scope?: string | null;
   /** What the node represents. */
@@ -1686,7 +1688,7 @@ export interface CreateNode {
   /** Node name. */
   name: string;
   /** Let only attached rules hold at the node and below it, without the enforced CRITICAL and HIGH rules that no node has; needs allow_weakening and a reason. */
-  own_rules_only?: boolean;
+  own_rules_only?: boolean | null;
   /** Parent node, of a higher level; required for teams and projects. */
   parent_id?: string | null;
   /** Why; kept in the audit chain. */
@@ -1701,80 +1703,80 @@ export interface CreatePolicy {
   /** Events to send: alert.created, alert.resolved, evaluation.violated, snapshot.deployed, candidate.created, candidates.found, rule.submitted, revision.proposed, revision.approved, revision.rejected, waiver.requested, snapshot.approval_requested, approval.requested, approval.decided, signin.break_glass, agent.suspended, agent.resumed, tools.held, tools.accepted. */
   event_types: Array<string>;
   /** Which of them; all if absent. */
-  filter?: Filter;
+  filter?: Filter | null;
   /** standard is {type, timestamp, data}; slack is a message that Slack and what is compatible with it shows. Default: standard. */
-  format?: "standard" | "slack";
+  format?: "standard" | "slack" | null;
   /** Name, unique within the project. */
   name: string;
   /** whsec_ and the base64 of 24 to 64 bytes; one is made if absent. */
-  secret?: string;
+  secret?: string | null;
   /** Where events are sent: http or https, on the public internet or in a network that webhook_allow_networks allows. */
   url: string;
 }
 
 export interface CreateProject {
   /** What the project is for. */
-  description?: string;
+  description?: string | null;
   /** 1 to 63 lower-case letters, digits, - and _, beginning with a letter or digit. */
   id: string;
   /** Display name; the id if absent. */
-  name?: string;
+  name?: string | null;
   /** Demands of the project on every evaluation. */
-  policy?: ProjectPolicyInput;
+  policy?: ProjectPolicyInput | null;
   /** Refuse to make a rule EFFECTIVE unless it has test cases and all of them pass. */
-  tests_required?: boolean;
+  tests_required?: boolean | null;
   /** Refuse an approval by the author of the rule's last content change. */
-  two_person_approval?: boolean;
+  two_person_approval?: boolean | null;
 }
 
 export interface CreateRule {
   /** Which subjects the rule concerns. */
-  applies_to?: AppliesTo;
+  applies_to?: AppliesTo | null;
   /** Why the rule is made or changed. */
-  change_note?: string;
+  change_note?: string | null;
   /** Deterministic check. */
-  check?: Check;
+  check?: Check | null;
   /** When the rule holds. */
-  effective_period?: EffectivePeriod;
+  effective_period?: EffectivePeriod | null;
   /** enforce (default), warn or shadow. */
-  enforcement?: string;
+  enforcement?: string | null;
   /** Cases with their right verdict, which the judge learns from; at most 10. */
   examples?: Array<Example> | null;
   /** Cases that the rule leaves out, each in a sentence; at most 10. */
   exceptions?: Array<string> | null;
   /** UUID of the rule; made by the server if absent. */
-  id?: string;
+  id?: string | null;
   /** MUST (default), MUST_NOT, SHOULD, MAY or INFO, in any letter case. */
-  modality?: string;
+  modality?: string | null;
   /** Person or team that answers for the rule. */
-  owner?: string;
+  owner?: string | null;
   /** Project of the rule, if the query does not name it. */
-  project_id?: string;
+  project_id?: string | null;
   /** Why the rule exists. */
-  rationale?: string;
+  rationale?: string | null;
   /** Relationships that go out from the rule. In an update, these replace the ones there are. */
   relationships?: Array<RelationshipInput> | null;
   /** Scope paths the rule holds in; empty means everywhere. */
   scope?: Array<string> | null;
   /** LOW, MEDIUM (default), HIGH or CRITICAL, in any letter case. */
-  severity?: string;
+  severity?: string | null;
   /** Short unique name such as SEC-003. */
-  slug?: string;
+  slug?: string | null;
   /** Where the rule comes from. */
   source_refs?: Array<SourceRef> | null;
   /** Natural-language rule text. */
   statement: string;
   /** DRAFT (default), REVIEW, APPROVED or EFFECTIVE. Only APPROVED and EFFECTIVE rules apply. */
-  status?: string;
+  status?: string | null;
   /** Free labels. */
   tags?: Array<string> | null;
   /** False: no waiver may cover a violation of the rule. Default is true. */
-  waivable?: boolean;
+  waivable?: boolean | null;
 }
 
 export interface CreateSnapshot {
   /** What is in it, at most 4000 characters. */
-  description?: string;
+  description?: string | null;
   /** Name, 1 to 200 characters. */
   name: string;
 }
@@ -1800,7 +1802,7 @@ export interface CreateWaiver {
   /** Why the denial may pass. */
   reason: string;
   /** Repository of the evaluation that gave the verdict, in any form; the waiver covers this one only. Absent: evaluations that name none. */
-  repository?: string;
+  repository?: string | null;
   /** Id or slug of the rule. */
   rule_id: string;
 }
@@ -1924,7 +1926,7 @@ export interface DecideQueue {
 
 export interface DecideRevision {
   /** Why; a rejection needs it. */
-  note?: string;
+  note?: string | null;
 }
 
 export interface Decided {
@@ -2017,7 +2019,7 @@ export interface DeploySnapshot {
   /** production, staging or development. */
   environment: string;
   /** Why; kept in the history. */
-  reason?: string;
+  reason?: string | null;
 }
 
 export interface Deployment {
@@ -2064,18 +2066,18 @@ export interface Difference {
 
 export interface DismissCandidate {
   /** Why, at most 1000 characters. */
-  reason?: string;
+  reason?: string | null;
 }
 
 export interface DismissCandidates {
   /** All that wait for a decision, in place of ids; those of the most confidence first, 500 in one call. */
-  all?: boolean;
+  all?: boolean | null;
   /** Ids of candidates of the scan. */
-  candidate_ids?: Array<string>;
+  candidate_ids?: Array<string> | null;
   /** Of these only those with at least this confidence; it implies all. */
-  min_confidence?: number;
+  min_confidence?: number | null;
   /** Why, at most 1000 characters. */
-  reason?: string;
+  reason?: string | null;
 }
 
 export interface Distribution {
@@ -2253,13 +2255,13 @@ export interface EdgeRecord {
   /** Its kind. */
   kind: string;
   /** Mode of an evaluation. */
-  mode?: string;
+  mode?: string | null;
   /** Hash of the entry before; empty for the first. */
   prev_hash: string;
   /** Its number in the chain of the edge. */
   seq: number;
   /** Overall verdict of an evaluation. */
-  verdict?: string;
+  verdict?: string | null;
 }
 
 export interface EdgeRecords {
@@ -2285,13 +2287,13 @@ export interface EdgeReport {
   /** Verifier key with which the edge signs its records. The first one that a name comes with stays. */
   key: string;
   /** State of its model; absent without one. */
-  model_status?: string;
+  model_status?: string | null;
   /** True if it answers no evaluations. */
-  paused?: boolean;
+  paused?: boolean | null;
   /** True if it stays at its bundle. */
-  pinned?: boolean;
+  pinned?: boolean | null;
   /** Why it cannot fetch bundles or send records. */
-  problem?: string;
+  problem?: string | null;
   /** Records that wait to be sent. */
   spool: number;
   /** Age of the oldest, in seconds. */
@@ -2299,7 +2301,7 @@ export interface EdgeReport {
   /** Bytes of them. */
   spool_bytes: number;
   /** True if that is more than it may be. */
-  stale?: boolean;
+  stale?: boolean | null;
   /** When it was started. */
   started_at: string;
   /** Version of Tenet. */
@@ -2308,9 +2310,9 @@ export interface EdgeReport {
 
 export interface EffectivePeriod {
   /** First instant at which the rule holds. */
-  from?: string;
+  from?: string | null;
   /** First instant at which the rule no longer holds. */
-  until?: string;
+  until?: string | null;
 }
 
 export interface EffectiveRule {
@@ -2339,7 +2341,7 @@ export interface EffectiveRules {
 
 export interface EnvironmentState {
   /** The active snapshot; null if nothing was ever deployed. */
-  active: ActiveSnapshot;
+  active: ActiveSnapshot | null;
   /** The environment. */
   environment: "production" | "staging" | "development" | (string & {});
   /** All deployments and rollbacks, newest first. */
@@ -2348,17 +2350,17 @@ export interface EnvironmentState {
 
 export interface EnvironmentSummary {
   /** The active snapshot; null if nothing was ever deployed. */
-  active: ActiveSnapshot;
+  active: ActiveSnapshot | null;
   /** Deployments and rollbacks in its history. */
   deployments: number;
   /** The environment. */
   environment: "production" | "staging" | "development" | (string & {});
   /** The freeze that is in force; null without one. */
-  frozen: Freeze;
+  frozen: Freeze | null;
   /** The gates that a deployment must pass. */
   gates: Gates;
   /** The snapshot that a rollback makes active; null if there is none to go back to. */
-  previous: NamedSnapshot;
+  previous: NamedSnapshot | null;
 }
 
 export interface Estimate {
@@ -2376,7 +2378,7 @@ export interface EvaluateRequest {
   /** Agent that acts; absent means the one that the key or token names. */
   agent?: string | null;
   /** What the approval is to be worth, with request_approval. */
-  approval?: ApprovalTerms;
+  approval?: ApprovalTerms | null;
   /** Unified diff text. */
   diff?: string | null;
   /** Judge by the snapshot that is active there instead of the live rules; 409 if nothing is deployed there. */
@@ -2398,7 +2400,7 @@ export interface EvaluateRequest {
   /** Repository identifier. */
   repository?: string | null;
   /** Ask people for an approval if the overall verdict is NEEDS_CONFIRMATION; the answer's approval names it. */
-  request_approval?: boolean;
+  request_approval?: boolean | null;
   /** Scope of the subject; absent means every scope. */
   scope?: string | null;
   /** Session of the agent, by its own id. */
@@ -2506,7 +2508,7 @@ export interface EvaluationRecord {
   /** Environment, as requested. */
   environment?: string;
   /** The answer that was given. */
-  evaluation: Evaluation;
+  evaluation: Evaluation | null;
   /** Legal holds in force that keep the record from being deleted; absent without any. */
   holds?: Array<HeldBy>;
   /** For whom and by which agent it was asked; absent if the actor says it all. */
@@ -2600,7 +2602,7 @@ export interface Example {
   /** A piece of code, a fact or an action. */
   input: string;
   /** Why. */
-  note?: string;
+  note?: string | null;
   /** What the rule says about it. */
   verdict: "ALLOW" | "DENY" | (string & {});
 }
@@ -2833,13 +2835,13 @@ export interface FieldProblem {
 
 export interface FileCase {
   /** The sample: an action in plain words. */
-  action?: string;
+  action?: string | null;
   /** The sample: a unified diff. */
-  diff?: string;
+  diff?: string | null;
   /** Verdict of an evaluation, after modality and enforcement. */
   expect: "ALLOW" | "DENY" | "NEEDS_CONFIRMATION";
   /** The sample: facts. */
-  facts?: Record<string, unknown>;
+  facts?: Record<string, unknown> | null;
   /** The sample: whole files. */
   files?: Array<CaseFile> | null;
   /** Lines at which violations begin; compared where cases run from files. */
@@ -2854,21 +2856,21 @@ export interface FileNode {
   /** Nodes below. */
   children?: Array<FileNode> | null;
   /** Scope of the rules attached here that have none of their own. */
-  default_scope?: string;
+  default_scope?: string | null;
   /** What the node represents. */
-  description?: string;
+  description?: string | null;
   /** UUID of the node; needed where two nodes below one parent have the same name, and to move a node. */
-  id?: string;
+  id?: string | null;
   /** organization, team or project; by default the level below the parent's. */
-  level?: string;
+  level?: string | null;
   /** Node name. */
   name: string;
   /** Rules attached here in place of rules of ancestors. */
   overrides?: Array<FileOverride> | null;
   /** Let only attached rules hold at the node and below it, without the enforced CRITICAL and HIGH rules that no node has; needs own_rules_reason. */
-  own_rules_only?: boolean;
+  own_rules_only?: boolean | null;
   /** Why only attached rules hold. */
-  own_rules_reason?: string;
+  own_rules_reason?: string | null;
   /** Globs of the repositories that the node represents. */
   repositories?: Array<string> | null;
   /** Rules attached here, by slug or id. */
@@ -2877,22 +2879,22 @@ export interface FileNode {
 
 export interface FileOverride {
   /** Let the rule replace a CRITICAL one although it asks less; needs a reason. */
-  allow_weakening?: boolean;
+  allow_weakening?: boolean | null;
   /** Slug or id of the ancestors' rule. */
   instead_of: string;
   /** Why. */
-  reason?: string;
+  reason?: string | null;
   /** Slug or id of the rule. */
   rule: string;
 }
 
 export interface Filter {
   /** Rules, one of which must be concerned. */
-  rule_ids?: Array<string>;
+  rule_ids?: Array<string> | null;
   /** Scope path: finds rules in it and below, and those that hold everywhere. */
-  scope?: string;
+  scope?: string | null;
   /** Least severity of the rules concerned. */
-  severity_min?: "LOW" | "MEDIUM" | "HIGH" | "CRITICAL" | (string & {});
+  severity_min?: "LOW" | "MEDIUM" | "HIGH" | "CRITICAL" | (string & {}) | null;
 }
 
 export interface Finding {
@@ -2955,13 +2957,13 @@ export interface Flip {
 
 export interface Floor {
   /** A caller's node_id must be the node that the repository is bound to, or one below it. */
-  bound_node?: boolean;
+  bound_node?: boolean | null;
   /** The environment whose snapshot judges; also the default of evaluations. */
-  environment?: "production" | "staging" | "development" | (string & {});
+  environment?: "production" | "staging" | "development" | (string & {}) | null;
   /** Scopes that subjects of some repositories are in. */
-  scopes?: Array<ScopeFloor>;
+  scopes?: Array<ScopeFloor> | null;
   /** The highest severity_min that a caller may ask for; if LOW, also the default of evaluations. */
-  severity_min?: "LOW" | "MEDIUM" | "HIGH" | "CRITICAL" | (string & {});
+  severity_min?: "LOW" | "MEDIUM" | "HIGH" | "CRITICAL" | (string & {}) | null;
 }
 
 export interface FoundRules {
@@ -2989,7 +2991,7 @@ export interface Freeze {
   /** Beginning. */
   from: string;
   /** Why, for those who are refused. */
-  reason?: string;
+  reason?: string | null;
   /** End, which is not part of it. */
   until: string;
 }
@@ -3028,13 +3030,13 @@ export interface GateResult {
 
 export interface Gates {
   /** How many people other than the one who took the snapshot must have approved it. */
-  approvals?: number;
+  approvals?: number | null;
   /** Times in which nothing is deployed, at most 50. */
   freezes?: Array<Freeze> | null;
   /** The most risk that a simulation against the active snapshot may find; absent for any. A simulation that replays no evaluation passes only if the rules are the same. */
-  max_risk?: "none" | "low" | "medium" | "high" | "critical" | (string & {});
+  max_risk?: "none" | "low" | "medium" | "high" | "critical" | (string & {}) | null;
   /** All confirmed test cases of the snapshot's rules must have passed on the rules as they are in it, at least one; POST /api/v1/test-runs with its snapshot_id runs them. */
-  tests_pass?: boolean;
+  tests_pass?: boolean | null;
 }
 
 export interface GenerateCases {
@@ -3249,7 +3251,7 @@ export interface InputFile {
   /** The whole content in standard base64, for bytes that are not UTF-8. Text in any encoding is judged as text; media are recognised by their content; anything else is not examined. Not together with content. */
   content_base64?: string | null;
   /** What of the file the content leaves out, in words, if it is a part of it: no rule about its content is then ALLOW. */
-  incomplete?: string;
+  incomplete?: string | null;
   /** Path from the root of the repository. */
   path: string;
 }
@@ -3537,21 +3539,21 @@ export interface MeasuredRule {
 
 export interface MendConflict {
   /** With override: let the rule silence one that is more severe or more binding. With change: let an enforced CRITICAL or HIGH rule in force demand less. */
-  allow_weakening?: boolean;
+  allow_weakening?: boolean | null;
   /** Changes the rule, as a revision does. */
-  change?: ReviseRule;
+  change?: ReviseRule | null;
   /** Answer what it would lead to, and store nothing. */
-  dry_run?: boolean;
+  dry_run?: boolean | null;
   /** Adds a case that the rule leaves out. One that names the slug of the other rule leaves out what that rule is about. */
-  exception?: string;
+  exception?: string | null;
   /** Adds an OVERRIDES relationship to the other rule, which it silences where both apply; needs a reason. */
-  override?: boolean;
+  override?: boolean | null;
   /** Why; kept with the rule or the relationship, and with the conflict. */
-  reason?: string;
+  reason?: string | null;
   /** Id or slug of one of the two rules: the one that is changed or gets the exception; with override, the one that prevails. */
   rule: string;
   /** Version of the rule that the change or exception is made for: 412 if it has another one by now. Absent for any. */
-  version?: number;
+  version?: number | null;
 }
 
 export interface MendedConflict {
@@ -3573,9 +3575,9 @@ export interface MendedConflict {
 
 export interface MergeCandidate {
   /** Candidate of the same repository that waits for a decision: what is decided of it holds for both. */
-  candidate_id?: string;
+  candidate_id?: string | null;
   /** Rule, by id or short name: it gets the places of the candidate as sources. */
-  rule_id?: string;
+  rule_id?: string | null;
 }
 
 export interface MergedOne {
@@ -3718,7 +3720,7 @@ export interface MonthReport {
   /** Time of the last entry of the audit chain that is counted; null before the first. */
   as_of: string | null;
   /** Result of verifying the audit chain; null if that was not asked for. */
-  audit: ReportAudit;
+  audit: ReportAudit | null;
   /** What people changed, by kind of record and action, the most frequent first. */
   changes: Array<ChangeFigure>;
   /** False if the month has not ended yet. */
@@ -4069,29 +4071,29 @@ export interface OverrideDetail {
 
 export interface Overrides {
   /** Which subjects it concerns; an empty one means all. */
-  applies_to?: AppliesTo;
+  applies_to?: AppliesTo | null;
   /** Deterministic check; an empty one means none. */
-  check?: Check;
+  check?: Check | null;
   /** What breaking it leads to. */
-  enforcement?: "enforce" | "warn" | "shadow";
+  enforcement?: "enforce" | "warn" | "shadow" | null;
   /** Cases that the rule leaves out. */
-  exceptions?: Array<string>;
+  exceptions?: Array<string> | null;
   /** In any letter case. */
-  modality?: "MUST" | "MUST_NOT" | "SHOULD" | "MAY" | "INFO";
+  modality?: "MUST" | "MUST_NOT" | "SHOULD" | "MAY" | "INFO" | null;
   /** Person or team that answers for it. */
-  owner?: string;
+  owner?: string | null;
   /** Why it exists. */
-  rationale?: string;
+  rationale?: string | null;
   /** A scope path such as finance/payments, or a list of them; an empty one means everywhere. */
   scope?: unknown;
   /** In any letter case. */
-  severity?: "LOW" | "MEDIUM" | "HIGH" | "CRITICAL";
+  severity?: "LOW" | "MEDIUM" | "HIGH" | "CRITICAL" | null;
   /** Short unique name. */
-  slug?: string;
+  slug?: string | null;
   /** DRAFT if absent, as for every new rule; a project that demands two people or tests refuses more. */
-  status?: "DRAFT" | "REVIEW" | "APPROVED" | "EFFECTIVE";
+  status?: "DRAFT" | "REVIEW" | "APPROVED" | "EFFECTIVE" | null;
   /** Free labels. */
-  tags?: Array<string>;
+  tags?: Array<string> | null;
 }
 
 export interface Overview {
@@ -4386,15 +4388,15 @@ export interface Pattern {
   /** Not files whose path matches one of these globs. */
   exclude_paths?: Array<string> | null;
   /** added: lines the change adds (all lines of whole files). any: context lines of a diff too. Default: added. */
-  lines?: "added" | "any" | (string & {});
+  lines?: "added" | "any" | (string & {}) | null;
   /** Match over runs of neighbouring lines instead of line by line; a hit must touch a line that counts. */
-  multiline?: boolean;
+  multiline?: boolean | null;
   /** Only files whose path matches one of these globs. */
   paths?: Array<string> | null;
   /** RE2 expression; a match breaks the rule. */
   regex: string;
   /** RE2 expression; a line that matches it too is no hit. */
-  unless?: string;
+  unless?: string | null;
 }
 
 export interface Place {
@@ -4418,21 +4420,21 @@ export interface Place {
 
 export interface PlaceHold {
   /** Who asked for them, exactly. */
-  actor?: string;
+  actor?: string | null;
   /** Federation node that they name. */
-  node_id?: string;
+  node_id?: string | null;
   /** Why the records must be kept. */
   reason: string;
   /** Repository that they are about. */
-  repository?: string;
+  repository?: string | null;
   /** Id or slug of a rule that has a verdict in them. */
-  rule?: string;
+  rule?: string | null;
   /** Scope of their subjects, or a wider one. */
-  scope?: string;
+  scope?: string | null;
   /** Not before this time. */
-  since?: string;
+  since?: string | null;
   /** Before this time. */
-  until?: string;
+  until?: string | null;
 }
 
 export interface PlaygroundAnswer {
@@ -4462,9 +4464,9 @@ export interface PlaygroundRequest {
   /** Deterministic check of the rule; null takes that of a stored rule away. */
   check?: Check | null;
   /** Ask no model: what no check decides needs confirmation. */
-  checks_only?: boolean;
+  checks_only?: boolean | null;
   /** Change of the stored rule to try, as in a revision of it; needs rule_id. */
-  revision?: ReviseRule;
+  revision?: ReviseRule | null;
   /** Id or slug of a stored rule to start from. */
   rule_id?: string | null;
   /** Default MUST; in any letter case. */
@@ -4557,24 +4559,24 @@ export interface PreviewNodes {
   /** What is to be done. */
   action: "attach" | "detach" | "create" | "change" | "delete";
   /** Let enforced CRITICAL and HIGH rules end where they hold; needs a reason. */
-  allow_weakening?: boolean;
+  allow_weakening?: boolean | null;
   /** Fields of the node to create or change. */
-  node?: ChangeNode;
+  node?: ChangeNode | null;
   /** The node; absent for create. */
-  node_id?: string;
+  node_id?: string | null;
   /** As in the body that attaches a rule. */
-  override_parent_rule_id?: string;
+  override_parent_rule_id?: string | null;
   /** Why; kept in the audit chain. */
   reason?: string | null;
   /** Id or slug of the rule to attach or detach. */
-  rule_id?: string;
+  rule_id?: string | null;
 }
 
 export interface PreviewRevision {
   /** The change, as in a revision of the rule. */
   change: ReviseRule;
   /** Recorded evaluations to decide again, the newest ones; 0 replays none. */
-  replay?: number;
+  replay?: number | null;
 }
 
 export interface PreviewedNodes {
@@ -4706,9 +4708,9 @@ export interface ProjectPolicyInput {
   /** What callers cannot narrow; replaced as a whole, null takes it away. */
   floor?: Floor | null;
   /** Why; needed for a change that loosens the policy. */
-  reason?: string;
+  reason?: string | null;
   /** The overall verdict where no rule covers the subject, by the kind of the subject: allow, confirm or deny. Absent kinds stay as they are. */
-  uncovered?: Record<string, string>;
+  uncovered?: Record<string, string> | null;
 }
 
 export interface Proposal {
@@ -4731,13 +4733,13 @@ export interface Proposals {
 
 export interface PruneCache {
   /** Delete verdicts made before this time. */
-  before?: string;
+  before?: string | null;
   /** Delete the verdicts that this evaluation used or left. */
-  evaluation_id?: string;
+  evaluation_id?: string | null;
   /** Delete the oldest until the text of the others has at most so many bytes. */
-  max_bytes?: number;
+  max_bytes?: number | null;
   /** With evaluation_id: only those of this rule, named by id or slug. */
-  rule_id?: string;
+  rule_id?: string | null;
 }
 
 export interface Queue {
@@ -4835,7 +4837,7 @@ export interface QuickRequest {
   /** Agent that acts; absent means the one that the key or token names. */
   agent?: string | null;
   /** What the approval is to be worth, with request_approval. */
-  approval?: ApprovalTerms;
+  approval?: ApprovalTerms | null;
   /** Judge by the snapshot that is active there instead of the live rules; 409 if nothing is deployed there. */
   environment?: "production" | "staging" | "development" | null;
   /** Federation node whose effective rules apply; absent means all rules. */
@@ -4843,7 +4845,7 @@ export interface QuickRequest {
   /** Person for whom the agent acts; absent means the owner of the key, or the person of the token. */
   on_behalf_of?: string | null;
   /** Ask people for an approval if the overall verdict is NEEDS_CONFIRMATION; the answer's approval names it. */
-  request_approval?: boolean;
+  request_approval?: boolean | null;
   /** Scope of the action; absent means every scope. */
   scope?: string | null;
   /** Session of the agent, by its own id. */
@@ -4971,11 +4973,11 @@ export interface Relationship {
 
 export interface RelationshipInput {
   /** Let an OVERRIDES silence a rule that is more severe or more binding; needs a reason. */
-  allow_weakening?: boolean;
+  allow_weakening?: boolean | null;
   /** REFINES, OVERRIDES, CONFLICTS_WITH, DEPENDS_ON, DERIVES_FROM or SUPERSEDES. */
   kind: string;
   /** Why the relationship holds. */
-  reason?: string;
+  reason?: string | null;
   /** Id or slug of the other rule. */
   to: string;
 }
@@ -5031,7 +5033,7 @@ export interface Replay {
 
 export interface ReplayRequest {
   /** Ask the model again instead of using its recorded answers. */
-  live?: boolean;
+  live?: boolean | null;
 }
 
 export interface ReplayedRule {
@@ -5150,7 +5152,7 @@ export interface Retention {
   /** What is kept for a time. */
   kinds: Array<KeptKind>;
   /** Change that shortens a minimum and waits for a second administrator; null without one. */
-  proposal: RetentionProposal;
+  proposal: RetentionProposal | null;
 }
 
 export interface RetentionProposal {
@@ -5225,11 +5227,11 @@ export interface ReviewComment {
 
 export interface ReviseRule {
   /** Let an enforced CRITICAL or HIGH rule in force demand less, or hold in fewer places; needs a change_note. */
-  allow_weakening?: boolean;
+  allow_weakening?: boolean | null;
   /** Which subjects the rule concerns; replaced as a whole. */
   applies_to?: AppliesTo | null;
   /** Why the rule is changed. */
-  change_note?: string;
+  change_note?: string | null;
   /** Deterministic check; replaced as a whole. */
   check?: Check | null;
   /** When the rule holds; replaced as a whole. */
@@ -5385,7 +5387,7 @@ export interface RevisionReplay {
 
 export interface RollbackSnapshot {
   /** Why; kept in the history. */
-  reason?: string;
+  reason?: string | null;
 }
 
 export interface RolledBack {
@@ -5412,7 +5414,7 @@ export interface Rollout {
 
 export interface RotateKey {
   /** When the new key expires. If absent, it lasts as long as the old one was made for, or without end if that had none. */
-  expires_at?: string;
+  expires_at?: string | null;
   /** Hours for which the old key still works, at most until it expires anyway; 24 if absent, and with 0 it ends at once. */
   overlap_hours?: number;
 }
@@ -5421,7 +5423,7 @@ export interface RotateSecret {
   /** How long the secret before signs too, up to 30 days; a day if absent. */
   overlap_seconds?: number;
   /** whsec_ and the base64 of 24 to 64 bytes; one is made if absent. */
-  secret?: string;
+  secret?: string | null;
 }
 
 export interface Rule {
@@ -5609,60 +5611,60 @@ export interface RuleFile {
   /** Test cases. Each rule that they name keeps those of this file in place of the ones that came with imports before. */
   cases?: Array<FileCase> | null;
   /** Fields for all rules that do not have them; tags are joined. */
-  defaults?: RuleInput;
+  defaults?: RuleInput | null;
   /** What the pack is about, for people. */
-  description?: string;
+  description?: string | null;
   /** Federation nodes, roots first, each with its rules and the nodes below it. */
   federation?: Array<FileNode> | null;
   /** Name of the pack, for people. */
-  pack?: string;
+  pack?: string | null;
   /** The rules. */
-  rules?: Array<RuleInput>;
+  rules?: Array<RuleInput> | null;
   /** Title of the pack, for people. */
-  title?: string;
+  title?: string | null;
 }
 
 export interface RuleInput {
   /** Which subjects the rule concerns. */
-  applies_to?: AppliesTo;
+  applies_to?: AppliesTo | null;
   /** Why the rule is made or changed. */
-  change_note?: string;
+  change_note?: string | null;
   /** Deterministic check. */
-  check?: Check;
+  check?: Check | null;
   /** When the rule holds. */
-  effective_period?: EffectivePeriod;
+  effective_period?: EffectivePeriod | null;
   /** enforce (default), warn or shadow. */
-  enforcement?: string;
+  enforcement?: string | null;
   /** Cases with their right verdict, which the judge learns from; at most 10. */
   examples?: Array<Example> | null;
   /** Cases that the rule leaves out, each in a sentence; at most 10. */
   exceptions?: Array<string> | null;
   /** UUID of the rule; made by the server if absent. */
-  id?: string;
+  id?: string | null;
   /** MUST (default), MUST_NOT, SHOULD, MAY or INFO, in any letter case. */
-  modality?: string;
+  modality?: string | null;
   /** Person or team that answers for the rule. */
-  owner?: string;
+  owner?: string | null;
   /** Why the rule exists. */
-  rationale?: string;
+  rationale?: string | null;
   /** Relationships that go out from the rule. In an update, these replace the ones there are. */
   relationships?: Array<RelationshipInput> | null;
   /** Scope paths the rule holds in; empty means everywhere. */
   scope?: Array<string> | null;
   /** LOW, MEDIUM (default), HIGH or CRITICAL, in any letter case. */
-  severity?: string;
+  severity?: string | null;
   /** Short unique name such as SEC-003. */
-  slug?: string;
+  slug?: string | null;
   /** Where the rule comes from. */
   source_refs?: Array<SourceRef> | null;
   /** Natural-language rule text. */
-  statement?: string;
+  statement?: string | null;
   /** DRAFT (default), REVIEW, APPROVED or EFFECTIVE. Only APPROVED and EFFECTIVE rules apply. */
-  status?: string;
+  status?: string | null;
   /** Free labels. */
   tags?: Array<string> | null;
   /** False: no waiver may cover a violation of the rule. Default is true. */
-  waivable?: boolean;
+  waivable?: boolean | null;
 }
 
 export interface RuleModified {
@@ -5917,13 +5919,13 @@ export interface RunFilter {
   /** Ids or slugs; an unknown one is 404. */
   rule_ids?: Array<string> | null;
   /** Scope path: a finds the rules of a, a/b and a/b/c. */
-  scope?: string;
+  scope?: string | null;
   /** Severity, in any letter case. */
-  severity?: "LOW" | "MEDIUM" | "HIGH" | "CRITICAL" | (string & {});
+  severity?: "LOW" | "MEDIUM" | "HIGH" | "CRITICAL" | (string & {}) | null;
   /** Run on the rules as they are in this snapshot, instead of the live ones. */
-  snapshot_id?: string;
+  snapshot_id?: string | null;
   /** Status, in any letter case. */
-  status?: "DRAFT" | "REVIEW" | "APPROVED" | "EFFECTIVE" | "SUPERSEDED" | "RETIRED" | (string & {});
+  status?: "DRAFT" | "REVIEW" | "APPROVED" | "EFFECTIVE" | "SUPERSEDED" | "RETIRED" | (string & {}) | null;
   /** Labels that a rule must all have. */
   tags?: Array<string> | null;
 }
@@ -6014,17 +6016,17 @@ export interface ScanFile {
 
 export interface ScanRequest {
   /** Globs of files to leave out. */
-  exclude?: Array<string>;
+  exclude?: Array<string> | null;
   /** Files that the caller has left out before, for the record of the scan. */
-  excluded?: Array<Excluded>;
+  excluded?: Array<Excluded> | null;
   /** Texts of files by their path, which is relative to the root of the repository; 10,000 at most. */
   file_contents: Record<string, string>;
   /** Globs of files to read although the default excludes name them. */
-  include?: Array<string>;
+  include?: Array<string> | null;
   /** Also read test data, packages of other people, change logs and the manual of a product, which are left out otherwise. */
-  no_default_excludes?: boolean;
+  no_default_excludes?: boolean | null;
   /** Repository they are from. What was decided of a file of a repository is remembered for its next scan. */
-  repository?: string;
+  repository?: string | null;
   /** Kinds of sources to look at: policy_document, assistant_md, linter_config, code_patterns. */
   sources: Array<string>;
 }
@@ -6251,11 +6253,11 @@ export interface SimulateSnapshot {
   /** Id of the snapshot to compare with: the one that the switch would be made from. */
   compare_to: string;
   /** Ask no model; estimate what asking would cost. */
-  dry_run?: boolean;
+  dry_run?: boolean | null;
   /** Recorded evaluations to replay. Default: 50. */
-  sample_size?: number;
+  sample_size?: number | null;
   /** Equal seeds draw the same sample of the same records. */
-  seed?: number;
+  seed?: number | null;
 }
 
 export interface Simulation {
@@ -6380,15 +6382,15 @@ export interface Snapshots {
 
 export interface SourceRef {
   /** Uploaded document, if the source is one. */
-  document_id?: string;
+  document_id?: string | null;
   /** Kind of source. */
   kind: "standard" | "law" | "policy" | "document" | "code" | "url" | "other" | (string & {});
   /** Text of the source that the rule rests on. */
-  quote?: string;
+  quote?: string | null;
   /** Section, clause or rule number within the source. */
-  section?: string;
+  section?: string | null;
   /** Address or citation of the source. */
-  uri?: string;
+  uri?: string | null;
 }
 
 export interface SourcedRules {
@@ -6504,7 +6506,7 @@ export interface SubmissionRequest {
   /** Agent that acts; absent means the one that the key or token names. */
   agent?: string | null;
   /** What the approval is to be worth, with request_approval. */
-  approval?: ApprovalTerms;
+  approval?: ApprovalTerms | null;
   /** Judge by the snapshot that is active there instead of the live rules; 409 if nothing is deployed there. */
   environment?: "production" | "staging" | "development" | null;
   /** Most rules to evaluate; coverage counts what is cut. Default: 20. */
@@ -6518,7 +6520,7 @@ export interface SubmissionRequest {
   /** Project; the key's own, or default, if absent. */
   project_id?: string | null;
   /** Ask people for an approval if the overall verdict is NEEDS_CONFIRMATION; the answer's approval names it. */
-  request_approval?: boolean;
+  request_approval?: boolean | null;
   /** Scope of the subject; absent means every scope. */
   scope?: string | null;
   /** Session of the agent, by its own id. */
@@ -6550,7 +6552,7 @@ export interface SuspendAgent {
   /** Name of the agent; letter case does not count. */
   agent: string;
   /** Person for whom it may no longer act; if absent, it may act for nobody. */
-  person?: string;
+  person?: string | null;
   /** Why. */
   reason: string;
 }
@@ -6726,7 +6728,7 @@ export interface TransactionSubject {
 
 export interface Transition {
   /** Why. */
-  note?: string;
+  note?: string | null;
   /** The new status, in any letter case. */
   to: "DRAFT" | "REVIEW" | "APPROVED" | "EFFECTIVE" | "SUPERSEDED" | "RETIRED";
 }

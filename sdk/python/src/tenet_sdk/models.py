@@ -725,7 +725,7 @@ class AgentCheckRequest(Struct, kw_only=True, omit_defaults=True):
 class AgentCheckResult(Struct, kw_only=True, omit_defaults=True):
     allowed: bool
     """True only if the overall verdict is ALLOW and every rule that applies was judged."""
-    evaluation: Evaluation
+    evaluation: Evaluation | None
     """The evaluation, with every verdict and its evidence. It is on record."""
     verdict: Literal["ALLOW", "DENY", "NEEDS_CONFIRMATION"]
     """The overall verdict."""
@@ -832,6 +832,8 @@ class Alert(Struct, kw_only=True, omit_defaults=True):
     """Who took it on."""
     created_at: datetime
     """When it was raised."""
+    edge: str | None = None
+    """Name of the edge concerned; absent if it is a rule."""
     id: str
     """Alert identifier."""
     message: str
@@ -839,7 +841,7 @@ class Alert(Struct, kw_only=True, omit_defaults=True):
     metadata: dict[str, Any]
     """What was measured; the keys go with the type."""
     project_id: str
-    """Project of the rule."""
+    """Project of the rule or edge."""
     resolution_note: str
     """What was said when it ended."""
     resolved_at: datetime | None
@@ -847,7 +849,7 @@ class Alert(Struct, kw_only=True, omit_defaults=True):
     resolved_by: str
     """Who ended it; system if its condition had ended."""
     rule_id: str
-    """Rule concerned."""
+    """Rule concerned; empty if it is an edge."""
     status: str
     """How far it has come."""
     type: str
@@ -1301,7 +1303,7 @@ class AuditHead(Struct, kw_only=True, omit_defaults=True):
 
 
 class AuditLog(Struct, kw_only=True, omit_defaults=True):
-    checkpoint: AuditCheckpoint
+    checkpoint: AuditCheckpoint | None
     """The newest checkpoint; null before the first."""
     keys: list[AuditLogKey]
     """Keys that verify checkpoints of the log."""
@@ -1704,7 +1706,7 @@ class ChangeEdge(Struct, kw_only=True, omit_defaults=True):
     """Answer no evaluations."""
     pinned: bool | None | UnsetType = UNSET
     """Stay at the bundle in use."""
-    reread: bool | None = None
+    reread: bool | None | UnsetType = UNSET
     """Read the place of bundles again."""
 
 
@@ -1729,9 +1731,9 @@ class ChangeKeepTime(Struct, kw_only=True, omit_defaults=True):
 class ChangeKey(Struct, kw_only=True, omit_defaults=True):
     burst: int | None | UnsetType = UNSET
     """Requests that it may make at once above the rate; null means twice the rate."""
-    expires_at: datetime | None = None
+    expires_at: datetime | None | UnsetType = UNSET
     """When it expires: earlier than now set, not later. A time that has passed ends it at once."""
-    name: str | None = None
+    name: str | None | UnsetType = UNSET
     """Who or what uses the key."""
     networks: list[str] | None | UnsetType = UNSET
     """Only from these networks or addresses; null or an empty list means from everywhere."""
@@ -1742,7 +1744,7 @@ class ChangeKey(Struct, kw_only=True, omit_defaults=True):
 
 
 class ChangeNode(Struct, kw_only=True, omit_defaults=True):
-    allow_weakening: bool | None = None
+    allow_weakening: bool | None | UnsetType = UNSET
     """Let enforced CRITICAL and HIGH rules end where they hold; needs a reason."""
     default_scope: str | None | UnsetType = UNSET
     """Scope of the rules attached here that have none of their own; null clears it."""
@@ -1782,7 +1784,7 @@ class ChangeProject(Struct, kw_only=True, omit_defaults=True):
     """What the project is for; null clears it."""
     name: str | None = None
     """Display name."""
-    policy: ProjectPolicyInput | None = None
+    policy: ProjectPolicyInput | None | UnsetType = UNSET
     """Demands of the project on every evaluation; absent parts stay as they are."""
     tests_required: bool | None = None
     """Refuse to make a rule EFFECTIVE unless it has test cases and all of them pass."""
@@ -1791,11 +1793,11 @@ class ChangeProject(Struct, kw_only=True, omit_defaults=True):
 
 
 class ChangeRetention(Struct, kw_only=True, omit_defaults=True):
-    high_risk: bool | None = None
+    high_risk: bool | None | UnsetType = UNSET
     """Mark the project as high-risk, or no longer."""
-    kinds: dict[str, ChangeKeepTime] | None = None
+    kinds: dict[str, ChangeKeepTime] | None | UnsetType = UNSET
     """Times by kind: evaluation, agent, submission or scan."""
-    reason: str | None = None
+    reason: str | None | UnsetType = UNSET
     """Why; needed for a change that shortens a minimum."""
 
 
@@ -2770,7 +2772,7 @@ class EffectiveRules(Struct, kw_only=True, omit_defaults=True):
 
 
 class EnvironmentState(Struct, kw_only=True, omit_defaults=True):
-    active: ActiveSnapshot
+    active: ActiveSnapshot | None
     """The active snapshot; null if nothing was ever deployed."""
     environment: str
     """The environment."""
@@ -2779,17 +2781,17 @@ class EnvironmentState(Struct, kw_only=True, omit_defaults=True):
 
 
 class EnvironmentSummary(Struct, kw_only=True, omit_defaults=True):
-    active: ActiveSnapshot
+    active: ActiveSnapshot | None
     """The active snapshot; null if nothing was ever deployed."""
     deployments: int
     """Deployments and rollbacks in its history."""
     environment: str
     """The environment."""
-    frozen: Freeze
+    frozen: Freeze | None
     """The freeze that is in force; null without one."""
     gates: Gates
     """The gates that a deployment must pass."""
-    previous: NamedSnapshot
+    previous: NamedSnapshot | None
     """The snapshot that a rollback makes active; null if there is none to go back to."""
 
 
@@ -2937,7 +2939,7 @@ class EvaluationRecord(Struct, kw_only=True, omit_defaults=True):
     """Calls made to models, with their raw answers."""
     environment: str | None = None
     """Environment, as requested."""
-    evaluation: Evaluation
+    evaluation: Evaluation | None
     """The answer that was given."""
     holds: list[HeldBy] = []
     """Legal holds in force that keep the record from being deleted; absent without any."""
@@ -4149,7 +4151,7 @@ class ModelUsage(Struct, kw_only=True, omit_defaults=True):
 class MonthReport(Struct, kw_only=True, omit_defaults=True):
     as_of: datetime | None
     """Time of the last entry of the audit chain that is counted; null before the first."""
-    audit: ReportAudit
+    audit: ReportAudit | None
     """Result of verifying the audit chain; null if that was not asked for."""
     changes: list[ChangeFigure]
     """What people changed, by kind of record and action, the most frequent first."""
@@ -5581,7 +5583,7 @@ class Retention(Struct, kw_only=True, omit_defaults=True):
     """Legal holds in force."""
     kinds: list[KeptKind]
     """What is kept for a time."""
-    proposal: RetentionProposal
+    proposal: RetentionProposal | None
     """Change that shortens a minimum and waits for a second administrator; null without one."""
 
 
@@ -5656,11 +5658,11 @@ class ReviewComment(Struct, kw_only=True, omit_defaults=True):
 
 
 class ReviseRule(Struct, kw_only=True, omit_defaults=True):
-    allow_weakening: bool | None = None
+    allow_weakening: bool | None | UnsetType = UNSET
     """Let an enforced CRITICAL or HIGH rule in force demand less, or hold in fewer places; needs a change_note."""
     applies_to: AppliesTo | None | UnsetType = UNSET
     """Which subjects the rule concerns; replaced as a whole."""
-    change_note: str | None = None
+    change_note: str | None | UnsetType = UNSET
     """Why the rule is changed."""
     check: Check | None | UnsetType = UNSET
     """Deterministic check; replaced as a whole."""
