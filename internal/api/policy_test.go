@@ -100,3 +100,46 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 		t.Errorf("made with %+v", made.Policy)
 	}
 }
+
+// The fail modes of a project reach those who ask, with its evaluations.
+func TestFailModesOfAProject(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, n *node) {
+		path := projectsPath + "/default"
+		n.makeRule("OPEN", "severity", "HIGH")
+		ask := func() rule.Evaluation {
+			t.Helper()
+			return into[rule.Evaluation](n.call("POST", evaluatePath, fields{"facts": fields{"a": 1}}).want(http.StatusOK))
+		}
+		if e := ask(); e.FailModes != nil {
+			t.Errorf("without a policy: %v", e.FailModes)
+		}
+		set := into[rule.Project](n.call("PATCH", path, `{"policy":{"fail_modes":{"critical":"CLOSED","HIGH":"ask"}}}`).want(http.StatusOK))
+		if got := set.Policy.FailModes.String(); got != "CRITICAL=closed,HIGH=ask" {
+			t.Errorf("stored %s", got)
+		}
+		e := ask()
+		if got := e.FailModes.String(); got != "CRITICAL=closed,HIGH=ask" {
+			t.Errorf("an evaluation has %s", got)
+		}
+		stored := into[wire.EvaluationRecord](n.call("GET", evaluationsPath+"/"+e.EvaluationID, nil).want(http.StatusOK)).Evaluation
+		if got := stored.FailModes.String(); got != "CRITICAL=closed,HIGH=ask" {
+			t.Errorf("the record has %s", got)
+		}
+		n.call("PATCH", path, `{"policy":{"fail_modes":{"HIGH":"ajar","HUGE":"ask"}}}`).
+			wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "policy.fail_modes.HIGH", "policy.fail_modes.HUGE")
+		n.call("PATCH", path, `{"policy":{"fail_modes":{"CRITICAL":"closed"}}}`).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "policy.reason")
+		n.call("PATCH", path, `{"policy":{"fail_modes":null,"reason":"the model is gone for a week"}}`).want(http.StatusOK)
+		if e := ask(); e.FailModes != nil {
+			t.Errorf("after taking them away: %v", e.FailModes)
+		}
+		entries, _, err := n.store.Audit.Find(t.Context(), store.AuditFilter{ProjectID: "default", Kind: audit.KindProject, Limit: 1})
+		if err != nil || len(entries) != 1 {
+			t.Fatalf("%d entries, %v", len(entries), err)
+		}
+		body, err := audit.Body(entries[0])
+		if want := `"loosened":["fail_modes.CRITICAL left to the hook instead of closed"`; err != nil || !strings.Contains(string(body), want) {
+			t.Errorf("the audit entry lacks %s: %v\n%s", want, err, body)
+		}
+	})
+}

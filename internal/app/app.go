@@ -55,12 +55,13 @@ type App struct {
 	servers   *operate.Servers
 	proof     proof
 
-	tls      *tlsfile.Source // nil: without TLS
-	listener net.Listener
-	grpcAddr net.Addr                          // where gateways ask; nil if they cannot
-	ready    chan struct{}                     // closed once the default project is loaded
-	failed   chan error                        // gets the error with which the HTTP server ends
-	onStop   []func(ctx context.Context) error // what Stop calls, the last first
+	tls       *tlsfile.Source // nil: without TLS
+	failModes rule.FailModes
+	listener  net.Listener
+	grpcAddr  net.Addr                          // where gateways ask; nil if they cannot
+	ready     chan struct{}                     // closed once the default project is loaded
+	failed    chan error                        // gets the error with which the HTTP server ends
+	onStop    []func(ctx context.Context) error // what Stop calls, the last first
 }
 
 // Options replace the defaults of a node.
@@ -73,6 +74,8 @@ type Options struct {
 	Confirm llm.Model
 	// Embedder makes vectors instead of the configured model.
 	Embedder llm.Embedder
+	// FailModes are the demands of the server on hooks; nil without any.
+	FailModes rule.FailModes
 	// Version is shown in the API description.
 	Version string
 	// Work carries out background jobs although the node does not serve.
@@ -98,7 +101,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	a := &App{cfg: cfg, log: log, version: o.Version, ready: make(chan struct{}), failed: make(chan error, 1)}
+	a := &App{cfg: cfg, log: log, version: o.Version, failModes: o.FailModes, ready: make(chan struct{}), failed: make(chan error, 1)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Stop(ctx))

@@ -166,6 +166,7 @@ func (a *App) assembleRules(p *parts, registry *prometheus.Registry, queue job.Q
 	p.lists = &catalog.Lists{Views: a.live, Health: s.Health, Tests: s.TestCases, Now: now}
 	p.waivers = catalog.NewWaivers(s.Waivers, a.live, runner, now)
 	p.projects = catalog.NewProjects(s, s.Projects, runner, now)
+	p.projects.FailModes = a.failModes
 	p.approvals = approval.New(approval.Config{
 		Store: approval.Store{Updater: s, Approvals: s.Approvals, Projects: s.Projects}, Views: a.live, Publish: p.webhooks.Publish,
 		Site: cmp.Or(strings.TrimSuffix(cfg.PublicURL, "/"), "http://"+cfg.Listen), Poll: cfg.PollInterval, Logger: log, Now: now,
@@ -221,8 +222,8 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 	})
 	p.acting = acting.New(acting.Config{Store: acting.Store{Updater: s, Agents: s.Agents, Projects: s.Projects}, Now: now, Publish: p.webhooks.Publish})
 	evaluating := evaluate.Config{
-		Agents: p.acting,
-		Views:  a.live, Released: snapshots, Recorder: writer, Checks: check.NewCache(maxPrograms), Now: now,
+		Agents: p.acting, FailModes: a.failModes,
+		Views: a.live, Released: snapshots, Recorder: writer, Checks: check.NewCache(maxPrograms), Now: now,
 		Records: evaluate.Store{
 			Updater: s, Audit: fleet.Records{AuditReader: s.Audit, Edges: s.Edges}, Feedback: s.Feedback, Jobs: s.Jobs, Projects: s.Projects, Rules: s.Rules, Retention: s.Retention, Submissions: s.Submissions,
 			TestCases: s.TestCases,

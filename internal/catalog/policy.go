@@ -19,18 +19,21 @@ type policyChange struct {
 }
 
 // changePolicy changes the policy of a project and returns what it was; nil without a change. A change that loosens it needs a
-// reason.
-func changePolicy(p *rule.Project, in *wire.ProjectPolicyInput) (*policyChange, error) {
+// reason, and none may have a fail mode that is looser than the server's.
+func changePolicy(p *rule.Project, in *wire.ProjectPolicyInput, least rule.FailModes) (*policyChange, error) {
 	if in == nil {
 		return nil, nil
 	}
 	ch := &policyChange{Before: p.Policy, Reason: strings.TrimSpace(in.Reason)}
-	next := rule.ProjectPolicy{Floor: p.Policy.Floor, Uncovered: maps.Clone(p.Policy.Uncovered), Approvals: p.Policy.Approvals}
+	next := rule.ProjectPolicy{Floor: p.Policy.Floor, Uncovered: maps.Clone(p.Policy.Uncovered), Approvals: p.Policy.Approvals, FailModes: p.Policy.FailModes}
 	if in.Floor.Set {
 		next.Floor = in.Floor.Value
 	}
 	if in.Approvals.Set {
 		next.Approvals = in.Approvals.Value
+	}
+	if in.FailModes.Set {
+		next.FailModes = in.FailModes.Value
 	}
 	given := rule.ProjectPolicy{Uncovered: in.Uncovered}
 	given.Normalize()
@@ -39,7 +42,10 @@ func changePolicy(p *rule.Project, in *wire.ProjectPolicyInput) (*policyChange, 
 	}
 	maps.Copy(next.Uncovered, given.Uncovered)
 	next.Normalize()
-	if err := validatePolicy(&next, ch.Reason); err != nil {
+	if !in.FailModes.Set { // those that are stored stay if the server has come to demand more: the stricter ones hold
+		least = nil
+	}
+	if err := validatePolicy(&next, ch.Reason, least); err != nil {
 		return nil, err
 	}
 	ch.Loosened = next.Loosens(&p.Policy)
@@ -53,7 +59,7 @@ func changePolicy(p *rule.Project, in *wire.ProjectPolicyInput) (*policyChange, 
 }
 
 // validatePolicy refuses what a policy cannot hold. The error names fields of a project.
-func validatePolicy(next *rule.ProjectPolicy, reason string) error {
+func validatePolicy(next *rule.ProjectPolicy, reason string, least rule.FailModes) error {
 	var p rule.Problems
 	p.AddAll("policy", next.Validate())
 	if e := wire.Environment(next.Floor.Environment); e != "" && !slices.Contains(wire.Environments, e) {
@@ -72,6 +78,11 @@ func validatePolicy(next *rule.ProjectPolicy, reason string) error {
 			if !slices.Contains(subject.Kinds, subject.Kind(kind)) {
 				p.Add("policy.approvals["+strconv.Itoa(i)+"].kinds", "has %q, which is no kind of subject; use some of %s", kind, rule.Names(subject.Kinds))
 			}
+		}
+	}
+	for _, severity := range rule.Severities {
+		if mode, ok := next.FailModes[severity]; ok && mode.LooserThan(least[severity]) {
+			p.Add("policy.fail_modes."+string(severity), "is %s; the setting hook_fail of the server demands at least %s", mode, least[severity])
 		}
 	}
 	if len(reason) > rule.MaxRationale {

@@ -19,6 +19,8 @@ type Projects struct {
 	reader  store.ProjectReader
 	changes *change.Changes
 	now     func() time.Time
+	// FailModes are those of the server: the policy of no project may be looser.
+	FailModes rule.FailModes
 }
 
 // NewProjects returns the Projects of a database. changes carries out the changes of policies; it may be nil where none is changed. now
@@ -50,7 +52,7 @@ func (s *Projects) Get(ctx context.Context, id string) (rule.Project, error) {
 func (s *Projects) Create(ctx context.Context, id string, in ProjectInput) (rule.Project, error) {
 	now := rule.Instant(s.now())
 	p := rule.Project{ID: id, Name: id, CreatedAt: now, UpdatedAt: now}
-	policy, err := in.apply(&p)
+	policy, err := in.apply(&p, s.FailModes)
 	if err != nil {
 		return rule.Project{}, err
 	}
@@ -72,7 +74,7 @@ func (s *Projects) Update(ctx context.Context, id string, in ProjectInput) (rule
 			return err
 		}
 		before := p
-		policy, err := in.apply(&p)
+		policy, err := in.apply(&p, s.FailModes)
 		if err != nil {
 			return err
 		}
@@ -92,7 +94,7 @@ func (s *Projects) Update(ctx context.Context, id string, in ProjectInput) (rule
 }
 
 // apply changes a project and returns the change of its policy, if any. The error names every wrong field.
-func (in *ProjectInput) apply(p *rule.Project) (*policyChange, error) {
+func (in *ProjectInput) apply(p *rule.Project, least rule.FailModes) (*policyChange, error) {
 	rule.Set(&p.Name, in.Name)
 	rule.Set(&p.Description, in.Description)
 	rule.Set(&p.TwoPerson, in.TwoPerson)
@@ -101,7 +103,7 @@ func (in *ProjectInput) apply(p *rule.Project) (*policyChange, error) {
 	if err := validateProject(*p); err != nil {
 		return nil, err
 	}
-	return changePolicy(p, in.Policy)
+	return changePolicy(p, in.Policy, least)
 }
 
 func validateProject(p rule.Project) error {

@@ -368,6 +368,7 @@ func toDevice(path string, write func(io.Writer) error) error {
 
 // verdict ends a command with the exit code of an evaluation.
 func verdict(s *session, e *rule.Evaluation, failOn string, policy undecidedPolicy) error {
+	policy = policy.demanding(e)
 	open, unlisted := policy.undecided(e), policy.unlisted(e)
 	switch {
 	case e.OverallVerdict == rule.Deny:

@@ -81,7 +81,11 @@ func (k *edgeCommand) serve(ctx context.Context, s *session) error {
 	}
 	kept := tune(s, serverReserve)
 	defer runtime.KeepAlive(kept)
-	node, err := app.New(ctx, cfg, log, app.Options{Env: s.env, Version: version(), Edge: edge})
+	least, err := failModes(&cfg)
+	if err != nil {
+		return err
+	}
+	node, err := app.New(ctx, cfg, log, app.Options{Env: s.env, Version: version(), Edge: edge, FailModes: least})
 	if err != nil {
 		return err
 	}

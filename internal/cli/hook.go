@@ -129,7 +129,7 @@ func (k *hookFlags) settings(s *session) (hookSettings, error) {
 		return hookSettings{}, err
 	}
 	h := hookSettings{Config: cfg, limit: cfg.HookTimeout}
-	if h.modes, err = hook.ParseFailModes(cfg.HookFail); err != nil {
+	if h.modes, err = rule.ParseFailModes(cfg.HookFail); err != nil {
 		return hookSettings{}, err
 	}
 	if k.approval, err = hook.ParseApproval(cfg.HookApproval); err != nil {
@@ -244,17 +244,18 @@ func (k *hookFlags) judge(ctx context.Context, s *session, limit time.Duration, 
 	case got := <-done:
 		switch {
 		case got.err != nil && ctx.Err() != nil:
-			return hook.Failed(tooLate(limit), modes), nil
+			return hook.Failed(tooLate(limit), demandsOf(s, q.Dir, modes)), nil
 		case got.err != nil:
-			return hook.Failed(got.err.Error(), modes), nil
+			return hook.Failed(got.err.Error(), demandsOf(s, q.Dir, modes)), nil
 		}
+		noteDemands(s, q.Dir, got.list)
 		a := hook.Decide(got.list[0], modes)
 		for _, e := range got.list[1:] {
 			a = hook.Stricter(a, hook.Decide(e, modes))
 		}
 		return a, got.list[0]
 	case <-ctx.Done():
-		return hook.Failed(tooLate(limit), modes), nil
+		return hook.Failed(tooLate(limit), demandsOf(s, q.Dir, modes)), nil
 	}
 }
 

@@ -3,11 +3,13 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"time"
 
 	"tenet/internal/hook"
+	"tenet/internal/rule"
 )
 
 // probeVar holds a word by which tenet hook test plants an act: what has it in it is denied.
@@ -129,4 +131,67 @@ func probed(s *session, q *hook.Question) bool {
 		}
 	}
 	return false
+}
+
+// maxDemands is how many folders the file of demands remembers.
+const maxDemands = 200
+
+// demandsFile is the file of the fail modes that servers demand, by the root of the judged folder; empty without a folder for it.
+func demandsFile(env func(string) string) string {
+	name := journalFile(env)
+	if name == "" {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(name), "fail_modes.json")
+}
+
+// readDemands returns what servers demanded when they last judged something in each folder. A file that cannot be read is none.
+func readDemands(env func(string) string) map[string]rule.FailModes {
+	all := map[string]rule.FailModes{}
+	if name := demandsFile(env); name != "" {
+		if b, err := os.ReadFile(name); err != nil || json.Unmarshal(b, &all) != nil || all == nil {
+			return map[string]rule.FailModes{}
+		}
+	}
+	return all
+}
+
+// demandsOf returns the fail modes with what the server demanded when it last judged something in a folder: where it cannot be asked now,
+// that still holds.
+func demandsOf(s *session, dir string, modes rule.FailModes) rule.FailModes {
+	return modes.Demanding(readDemands(s.env)[hook.Root(absolute(dir))])
+}
+
+// noteDemands remembers what the server demands in a folder. A hook does not fail if it cannot.
+func noteDemands(s *session, dir string, list []*rule.Evaluation) {
+	name, root := demandsFile(s.env), hook.Root(absolute(dir))
+	if name == "" || len(list) == 0 {
+		return
+	}
+	var demands rule.FailModes
+	for _, e := range list {
+		demands = demands.And(e.FailModes)
+	}
+	all := readDemands(s.env)
+	if all[root].String() == demands.String() {
+		return
+	}
+	if delete(all, root); len(demands) > 0 {
+		if len(all) >= maxDemands {
+			clear(all)
+		}
+		all[root] = demands
+	}
+	b, err := json.Marshal(all)
+	if err != nil || os.MkdirAll(filepath.Dir(name), 0o700) != nil {
+		return
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), ".fail_modes-*")
+	if err != nil {
+		return
+	}
+	_, err = f.Write(b)
+	if errors.Join(err, f.Close()) != nil || os.Rename(f.Name(), name) != nil {
+		_ = os.Remove(f.Name())
+	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"tenet/internal/client"
@@ -64,8 +63,11 @@ func printPolicy(s *session, p rule.ProjectPolicy) error {
 		}
 		rows = append(rows, []any{"uncovered " + string(kind), word})
 	}
+	for _, severity := range slices.Backward(rule.Severities) {
+		rows = append(rows, []any{"fail_mode " + string(severity), cmp.Or(string(p.Fails()[severity]), "left to the hook")})
+	}
 	for i := range p.Approvals {
-		rows = append(rows, []any{"approval", line(routeText(&p.Approvals[i]))})
+		rows = append(rows, []any{"approval", line(p.Approvals[i].String())})
 	}
 	return s.table("SETTING\tVALUE", rows)
 }
@@ -81,6 +83,7 @@ type policyFlags struct {
 	NoScopes    bool              `help:"Take all scopes away."`
 	Uncovered   map[string]string `placeholder:"KIND=WORD" help:"What becomes of a subject of this kind that no rule covers: allow, confirm or deny; several times for several."`
 	Approval    []string          `sep:"none" placeholder:"DEMAND" help:"A demand on approvals, as 'ask=yes, kinds=tool_call action, quorum=2'; several times for several, and replaces those that there are."`
+	FailModes   string            `placeholder:"MODES" help:"What hooks answer at least about a rule that nothing could judge: open, ask or closed, or one for each severity, as CRITICAL=closed,HIGH=ask; replaces those that there are, and none takes them away."`
 	NoApprovals bool              `help:"Take all demands on approvals away."`
 	Reason      string            `placeholder:"TEXT" help:"Why; needed for a change that loosens the policy."`
 }
@@ -95,6 +98,7 @@ escalate_after and substitutes, until when and who steps in.
     tenet policy set --severity-min MEDIUM --bound-node yes
     tenet policy set --scope 'acme/*=finance' --environment production
     tenet policy set --approval 'ask=yes, kinds=tool_call' --approval 'severity_min=HIGH, approvers=ann@example.com key:lead, quorum=2'
+    tenet policy set --fail-modes CRITICAL=closed,HIGH=ask
     tenet policy set --uncovered action=allow --reason 'the assistant asks by itself'`
 }
 
@@ -106,8 +110,19 @@ func (k *policyFlags) check() error {
 	if k.NoApprovals && len(k.Approval) > 0 {
 		return errors.New("give --approval or --no-approvals, not both")
 	}
+	if _, err := k.fails(); err != nil {
+		return fmt.Errorf("--fail-modes: %w", err)
+	}
 	_, err := k.routes()
 	return err
+}
+
+// fails reads the demands on hooks; nil takes them away.
+func (k *policyFlags) fails() (rule.FailModes, error) {
+	if k.FailModes == "" || strings.EqualFold(k.FailModes, "none") {
+		return nil, nil
+	}
+	return rule.ParseFailModes(k.FailModes)
 }
 
 // floored reports whether a part of the floor changes.
@@ -117,7 +132,7 @@ func (k *policyFlags) floored() bool {
 
 // given reports whether a flag changes something.
 func (k *policyFlags) given() bool {
-	return k.floored() || len(k.Uncovered) > 0 || len(k.Approval) > 0 || k.NoApprovals
+	return k.floored() || len(k.Uncovered) > 0 || len(k.Approval) > 0 || k.NoApprovals || k.FailModes != ""
 }
 
 // change returns the change of a policy. The server replaces the floor as a whole, so that the other parts of it come from the policy as it is.
@@ -132,6 +147,9 @@ func (k *policyFlags) change(now rule.ProjectPolicy) wire.ProjectPolicyInput {
 			change.Uncovered[kind] = rule.Uncovered(word)
 		}
 	}
+	if modes, err := k.fails(); err == nil && k.FailModes != "" {
+		change.FailModes = wire.Some(modes)
+	}
 	if routes, err := k.routes(); err == nil && (len(routes) > 0 || k.NoApprovals) { // check has refused what is wrong
 		change.Approvals = wire.Some(append([]rule.ApprovalRoute{}, routes...))
 	}
@@ -142,89 +160,13 @@ func (k *policyFlags) change(now rule.ProjectPolicy) wire.ProjectPolicyInput {
 func (k *policyFlags) routes() ([]rule.ApprovalRoute, error) {
 	var routes []rule.ApprovalRoute
 	for _, text := range k.Approval {
-		r, err := parseRoute(text)
+		r, err := rule.ParseApprovalRoute(text)
 		if err != nil {
 			return nil, fmt.Errorf("--approval: %w", err)
 		}
 		routes = append(routes, r)
 	}
 	return routes, nil
-}
-
-// parseRoute reads a demand on approvals, of fields with commas between.
-func parseRoute(text string) (r rule.ApprovalRoute, err error) {
-	seen := map[string]bool{}
-	for field := range strings.SplitSeq(text, ",") {
-		name, value, _ := strings.Cut(field, "=")
-		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-		if name == "" || value == "" {
-			return r, fmt.Errorf("%q is no field; write NAME=VALUE, such as quorum=2", line(field))
-		}
-		if seen[name] {
-			return r, fmt.Errorf("%s is given twice in %q; write the values of one with spaces between", line(name), line(text))
-		}
-		seen[name] = true
-		words := strings.Fields(value)
-		switch name {
-		case "kinds":
-			r.Kinds = words
-		case "scopes":
-			r.Scopes = words
-		case "approvers":
-			r.Approvers = words
-		case "substitutes":
-			r.Substitutes = words
-		case "severity_min":
-			r.SeverityMin = rule.Severity(value)
-		case "role":
-			r.Role = value
-		case "expires_in":
-			r.ExpiresIn = value
-		case "escalate_after":
-			r.EscalateAfter = value
-		case "ask":
-			if value != "yes" && value != "no" {
-				return r, fmt.Errorf("ask is %q; use yes or no", line(value))
-			}
-			r.Ask = value == "yes"
-		case "quorum":
-			if r.Quorum, err = strconv.Atoi(value); err != nil || r.Quorum < 1 {
-				return r, fmt.Errorf("quorum is %q; give how many people must approve", line(value))
-			}
-		default:
-			return r, fmt.Errorf("%q is no field of a demand; use %s", line(name), strings.Join(routeFields, ", "))
-		}
-	}
-	return r, nil
-}
-
-// routeFields are the fields of a demand on approvals.
-var routeFields = []string{"kinds", "scopes", "severity_min", "ask", "role", "approvers", "quorum", "expires_in", "escalate_after", "substitutes"}
-
-// routeText is a demand on approvals as parseRoute reads it.
-func routeText(r *rule.ApprovalRoute) string {
-	var parts []string
-	add := func(name, value string) {
-		if value != "" {
-			parts = append(parts, name+"="+value)
-		}
-	}
-	list := func(words []string) string { return strings.Join(words, " ") }
-	add("kinds", list(r.Kinds))
-	add("scopes", list(r.Scopes))
-	add("severity_min", string(r.SeverityMin))
-	if r.Ask {
-		add("ask", "yes")
-	}
-	add("role", r.Role)
-	add("approvers", list(r.Approvers))
-	if r.Quorum > 0 {
-		add("quorum", strconv.Itoa(r.Quorum))
-	}
-	add("expires_in", r.ExpiresIn)
-	add("escalate_after", r.EscalateAfter)
-	add("substitutes", list(r.Substitutes))
-	return strings.Join(parts, ", ")
 }
 
 // Run reads the policy before it changes a part of the floor.

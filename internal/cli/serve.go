@@ -11,6 +11,7 @@ import (
 
 	"tenet/internal/app"
 	"tenet/internal/config"
+	"tenet/internal/rule"
 	"tenet/internal/telemetry"
 )
 
@@ -68,7 +69,11 @@ func (k *serveCommand) serve(ctx context.Context, s *session) error {
 	}()
 	kept := tune(s, serverReserve)
 	defer runtime.KeepAlive(kept)
-	node, err := app.New(ctx, cfg, log, app.Options{Env: s.env, Version: version()})
+	least, err := failModes(&cfg)
+	if err != nil {
+		return err
+	}
+	node, err := app.New(ctx, cfg, log, app.Options{Env: s.env, Version: version(), FailModes: least})
 	if err != nil {
 		return err
 	}
@@ -186,4 +191,14 @@ func tryIt(url string, keys bool) string {
 	return `curl -s ` + url + `/api/v1/evaluate -H 'Content-Type: application/json'` + key + ` -d '{
   "diff": "--- a/settings.py\n+++ b/settings.py\n@@ -1 +1,2 @@\n import os\n+AWS_KEY = \"AKIAIOSFODNN7EXAMPLE\"\n"
 }'`
+}
+
+// failModes returns the fail modes that a server demands of all hooks: those of its own setting hook_fail, if that is set.
+func failModes(cfg *config.Config) (rule.FailModes, error) {
+	for _, v := range cfg.InForce() {
+		if v.Key == "hook_fail" && v.Source != config.Default {
+			return rule.ParseFailModes(cfg.HookFail)
+		}
+	}
+	return nil, nil
 }

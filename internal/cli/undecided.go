@@ -60,6 +60,20 @@ func (p undecidedPolicy) of(v *rule.RuleVerdict) onUndecided {
 	return word
 }
 
+// demanding returns the policy with the demands of the project of an evaluation: a severity whose rules hooks may not let pass fails.
+func (p undecidedPolicy) demanding(e *rule.Evaluation) undecidedPolicy {
+	if len(e.FailModes) == 0 {
+		return p
+	}
+	p = maps.Clone(p)
+	for severity, mode := range e.FailModes {
+		if mode != rule.FailOpen {
+			p[severity] = failUndecided
+		}
+	}
+	return p
+}
+
 // undecided returns the verdicts that nothing could decide, by what follows from them.
 func (p undecidedPolicy) undecided(e *rule.Evaluation) map[onUndecided][]*rule.RuleVerdict {
 	by := map[onUndecided][]*rule.RuleVerdict{}

@@ -92,7 +92,7 @@ func TestWhatTheBaseHasHidesNothingThatIsNotListed(t *testing.T) {
 }
 
 func TestFailModesOfSingleRules(t *testing.T) {
-	modes, err := hook.ParseFailModes(defaultOf("hook_fail"))
+	modes, err := rule.ParseFailModes(defaultOf("hook_fail"))
 	if err != nil {
 		t.Fatal(err)
 	}

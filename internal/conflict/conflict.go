@@ -9,8 +9,6 @@ package conflict
 import (
 	"context"
 	"log/slog"
-	"slices"
-	"strings"
 	"time"
 
 	"tenet/internal/audit"
@@ -79,7 +77,7 @@ func (b *Conflicts) List(ctx context.Context, projectID string, f Filter, offset
 	if err != nil {
 		return nil, 0, err
 	}
-	q := store.ConflictFilter{ProjectID: projectID, FoundBy: f.FoundBy, MinConfidence: f.MinConfidence, Offset: offset, Limit: limit}
+	q := store.ConflictFilter{ProjectID: projectID, FoundBy: f.FoundBy, MinConfidence: f.MinConfidence, SeverityMin: f.SeverityMin, Text: f.Text, Offset: offset, Limit: limit}
 	if f.State != "" {
 		q.States = []string{f.State}
 	}
@@ -90,55 +88,12 @@ func (b *Conflicts) List(ctx context.Context, projectID string, f Filter, offset
 		}
 		q.RuleID = e.Rule.ID
 	}
-	stored, total, err := b.find(ctx, view, &f, q)
+	stored, total, err := b.cfg.Store.Conflicts.Find(ctx, q)
 	list := make([]wire.Conflict, len(stored))
 	for i := range stored {
 		list[i] = shown(view, &stored[i])
 	}
 	return list, total, err
-}
-
-// find returns a page of the conflicts that match a query, and a filter as far as only the rules show whether they do.
-func (b *Conflicts) find(ctx context.Context, view *corpus.View, f *Filter, q store.ConflictFilter) ([]store.Conflict, int, error) {
-	if f.Text == "" && f.SeverityMin == "" {
-		return b.cfg.Store.Conflicts.Find(ctx, q)
-	}
-	pairs, err := b.cfg.Store.Conflicts.Pairs(ctx, q)
-	if err != nil {
-		return nil, 0, err
-	}
-	words := strings.ToLower(f.Text)
-	pairs = slices.DeleteFunc(pairs, func(c store.Conflict) bool {
-		one, _ := view.Rule(c.RuleID)
-		other, _ := view.Rule(c.OtherID)
-		return !says(words, c.Reason, one, other) || !severe(f.SeverityMin, one, other)
-	})
-	total := len(pairs)
-	pairs = pairs[min(q.Offset, total):]
-	pairs = pairs[:min(q.Limit, len(pairs))]
-	q.IDs, q.Offset = make([]string, len(pairs)), 0
-	for i := range pairs {
-		q.IDs[i] = pairs[i].ID
-	}
-	list, _, err := b.cfg.Store.Conflicts.Find(ctx, q)
-	return list, total, err
-}
-
-// says reports whether words, in lower case, occur in a reason or in one of two rules, of which either may be nil.
-func says(words, reason string, rules ...*rule.Rule) bool {
-	if words == "" || strings.Contains(strings.ToLower(reason), words) {
-		return true
-	}
-	return slices.ContainsFunc(rules, func(r *rule.Rule) bool {
-		return r != nil && (strings.Contains(strings.ToLower(r.Statement), words) || strings.Contains(strings.ToLower(r.Slug), words))
-	})
-}
-
-// severe reports whether one of the rules is at least so severe.
-func severe(least rule.Severity, rules ...*rule.Rule) bool {
-	return least == "" || slices.ContainsFunc(rules, func(r *rule.Rule) bool {
-		return r != nil && slices.Index(rule.Severities, r.Severity) >= slices.Index(rule.Severities, least)
-	})
 }
 
 // Get returns a conflict, or not_found.

@@ -69,6 +69,7 @@ func TestAProjectIsMadeAndItsPolicyChanged(t *testing.T) {
 	v.get("/p/pay/operations").wants(t, "its page", http.StatusOK, "The project Payments is made.")
 	form := []string{
 		"name", "Payments", "description", "", "two_person", "1", "severity_min", "MEDIUM", "scopes", "acme/pay-*, acme/ledger -> finance/payments", "bound_node", "1",
+		"fail_modes.CRITICAL", "closed", "fail_modes.HIGH", "ask", "approvals", "ask=yes, kinds=tool_call action\nseverity_min=HIGH, quorum=2",
 		"uncovered.action", "deny", "uncovered.code_change", "allow",
 	}
 	v.post("/p/pay/operations", form...).wants(t, "a policy", http.StatusSeeOther)
@@ -81,13 +82,18 @@ func TestAProjectIsMadeAndItsPolicyChanged(t *testing.T) {
 		len(f.Scopes[0].Repositories) != 2 || len(got.Policy.Uncovered) != 1 || got.Policy.Uncovered["action"] != rule.UncoveredDeny {
 		t.Errorf("stored: %+v", got)
 	}
-	v.get("/p/pay/operations").wants(t, "the form again", http.StatusOK, "acme/pay-*, acme/ledger -&gt; finance/payments", `value="MEDIUM" selected`, `value="deny" selected`)
+	if got.Policy.FailModes.String() != "CRITICAL=closed,HIGH=ask" || len(got.Policy.Approvals) != 2 || !got.Policy.Approvals[0].Ask || got.Policy.Approvals[1].Quorum != 2 {
+		t.Errorf("stored: fail modes %s, approvals %+v", got.Policy.FailModes, got.Policy.Approvals)
+	}
+	v.get("/p/pay/operations").wants(t, "the form again", http.StatusOK, "severity_min=HIGH, quorum=2", `value="closed" selected`, "acme/pay-*, acme/ledger -&gt; finance/payments", `value="MEDIUM" selected`, `value="deny" selected`)
 
 	looser := append([]string{}, form...)
 	looser[len(looser)-3] = "allow"
 	v.post("/p/pay/operations", looser...).wants(t, "looser without a reason", http.StatusUnprocessableEntity, "reason", `value="allow" selected`)
 	v.post("/p/pay/operations", append(looser, "reason", "the assistant asks")...).wants(t, "looser with one", http.StatusSeeOther)
 	v.post("/p/pay/operations", "name", "Payments", "scopes", "acme/*").wants(t, "a scope without its arrow", http.StatusUnprocessableEntity, "line 1 is not repositories")
+	v.post("/p/pay/operations", "name", "Payments", "approvals", "people=2").wants(t, "a demand of unknown fields", http.StatusUnprocessableEntity, "line 1: &#34;people&#34; is no field")
+	v.post("/p/pay/operations", "name", "Payments", "approvals", "severity_min=HUGE").wants(t, "a wrong demand", http.StatusUnprocessableEntity, "HUGE")
 	v.post("/p/pay/operations/cache", "do", "all").wants(t, "the cache", http.StatusSeeOther)
 	v.get("/p/pay/operations").wants(t, "after that", http.StatusOK, "0 stored verdicts are deleted.")
 }

@@ -90,6 +90,10 @@ func projectForm(r *rule.Project) map[string][]string {
 	f := &r.Policy.Floor
 	form := map[string][]string{
 		"name": {r.Name}, "description": {r.Description}, "severity_min": {string(f.SeverityMin)}, "environment": {f.Environment}, "scopes": {scopeLines(f.Scopes)},
+		"approvals": {routeLines(r.Policy.Approvals)},
+	}
+	for _, severity := range rule.Severities {
+		form["fail_modes."+string(severity)] = []string{string(r.Policy.Fails()[severity])}
 	}
 	for name, on := range map[string]bool{"two_person": r.TwoPerson, "tests_required": r.TestsRequired, "bound_node": f.BoundNode} {
 		if on {
@@ -125,6 +129,39 @@ func readScopes(t *entry) []rule.ScopeFloor {
 	return scopes
 }
 
+// routeLines writes demands on approvals as the form has them, one a line.
+func routeLines(routes []rule.ApprovalRoute) string {
+	lines := make([]string, len(routes))
+	for i := range routes {
+		lines[i] = routes[i].String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// readRoutes reads the demands on approvals.
+func readRoutes(t *entry) []rule.ApprovalRoute {
+	routes := []rule.ApprovalRoute{}
+	for i, line := range splitList(t.get("approvals"), false) {
+		r, err := rule.ParseApprovalRoute(line)
+		if err != nil {
+			t.bad("approvals", fmt.Sprintf("line %d: %s", i+1, err))
+		}
+		routes = append(routes, r)
+	}
+	return routes
+}
+
+// readFailModes reads the demands on hooks.
+func readFailModes(t *entry) rule.FailModes {
+	modes := rule.FailModes{}
+	for _, severity := range rule.Severities {
+		if mode := t.get("fail_modes." + string(severity)); mode != "" {
+			modes[severity] = rule.FailMode(mode)
+		}
+	}
+	return modes
+}
+
 // changeProject stores the settings and the policy of a project: what the form changes of them.
 func changeProject(p *page) error {
 	v := projectSettings{form: entry{values: p.r.PostForm}}
@@ -132,6 +169,7 @@ func changeProject(p *page) error {
 	floor := rule.Floor{
 		SeverityMin: rule.Severity(t.get("severity_min")), Environment: t.get("environment"), BoundNode: t.get("bound_node") != "", Scopes: readScopes(t),
 	}
+	routes, modes := readRoutes(t), readFailModes(t)
 	if t.fails() {
 		return showProject(p, &v)
 	}
@@ -154,6 +192,12 @@ func changeProject(p *page) error {
 			policy.Uncovered[string(kind)], changed = word, true
 		}
 	}
+	if now.Policy.Unreadable || routeLines(routes) != routeLines(now.Policy.Approvals) {
+		policy.Approvals, changed = wire.Some(routes), true
+	}
+	if now.Policy.Unreadable || modes.String() != now.Policy.FailModes.String() {
+		policy.FailModes, changed = wire.Some(modes), true
+	}
 	if changed {
 		change.Policy = &policy
 	}
@@ -171,9 +215,10 @@ func changeProject(p *page) error {
 func projectField(name string) string {
 	name = strings.TrimPrefix(strings.TrimPrefix(name, "policy."), "floor.")
 	switch first, _, _ := strings.Cut(name, "["); {
-	case first == "scopes":
-		return "scopes"
-	case slices.Contains([]string{"name", "description", "severity_min", "environment", "bound_node", "reason"}, name) || strings.HasPrefix(name, "uncovered."):
+	case first == "scopes" || first == "approvals":
+		return first
+	case slices.Contains([]string{"name", "description", "severity_min", "environment", "bound_node", "reason"}, name) || strings.HasPrefix(name, "uncovered.") ||
+		strings.HasPrefix(name, "fail_modes."):
 		return name
 	}
 	return ""
@@ -210,6 +255,35 @@ func uncoveredChoices(kind wire.SubjectKind) []option {
 		}
 	}
 	return list
+}
+
+// failModeChoices are the demands on hooks about rules of one severity. A demand of the server leaves out what is looser.
+func failModeChoices(severity rule.Severity, least rule.FailModes) []option {
+	list := []option{{"", "left to the hook"}}
+	for _, mode := range rule.FailModeWords {
+		if !mode.LooserThan(least[severity]) {
+			list = append(list, option{string(mode), string(mode) + ": " + failModeWords[mode]})
+		}
+	}
+	return list
+}
+
+var failModeWords = map[rule.FailMode]string{rule.FailOpen: "let it pass and say so", rule.FailAsk: "ask the person", rule.FailClosed: "deny"}
+
+// leastFailModes returns what the server demands of the fail modes of all projects, where the person may see its settings.
+func leastFailModes(settings *wire.Settings) rule.FailModes {
+	if settings == nil {
+		return nil
+	}
+	one := settingOf(settings, "hook_fail")
+	if one.Source == "" || one.Source == wire.FromDefault {
+		return nil
+	}
+	modes, err := rule.ParseFailModes(one.Value)
+	if err != nil {
+		return nil
+	}
+	return modes
 }
 
 // anySeverity and anyEnvironment are the choices of a floor.

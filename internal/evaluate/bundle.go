@@ -29,7 +29,7 @@ func noteBundle(r *run) {
 }
 
 // takeStale applies the written fail mode of an edge that must not simply go on: the word of the most severe rule that applies, or the strictest
-// where none does, since a newer bundle may have one.
+// where none does, since a newer bundle may have one; or a stricter one that the project's policy demands of hooks.
 func takeStale(r *run) {
 	b := bundleOf(r.e)
 	if r.before != nil || b.Stale == "" {
@@ -44,6 +44,12 @@ func takeStale(r *run) {
 	word := b.Fail[worst]
 	if worst == "" || word == "" {
 		word = b.Fail.Strictest()
+	}
+	if worst == "" {
+		worst = rule.Critical
+	}
+	if demand, ok := r.answer.FailModes[worst]; ok {
+		word = word.Demanding(demand)
 	}
 	r.answer.BundleStale = word
 	r.answer.Notices = append(r.answer.Notices, fmt.Sprintf("%s. The edge's fail mode for this subject is %s.", b.Stale, word))

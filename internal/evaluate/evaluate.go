@@ -84,6 +84,8 @@ type Config struct {
 	Approvals Approvals
 	// Bundle returns by which bundle an edge evaluates now. Nil on servers.
 	Bundle func() Bundle
+	// FailModes are the demands of the server on what callers do about rules that nothing could judge; nil without any.
+	FailModes rule.FailModes
 	// Publish publishes violations that have happened, in the transaction of their record; nil publishes none.
 	Publish func(ctx context.Context, tx store.Tx, e rule.Event) error
 }

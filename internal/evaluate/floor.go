@@ -54,9 +54,10 @@ func takePolicy(r *run) {
 		r.answer.Narrowed, r.answer.Notices, r.answer.Coverage.Uncovered = was.Narrowed, was.Notices, was.Coverage.Uncovered
 		r.answer.Coverage.UncoveredByDefault, r.answer.Coverage.UncoveredApproved = was.Coverage.UncoveredByDefault, was.Coverage.UncoveredApproved
 		r.answer.Coverage.RulesNotAsked = was.Coverage.RulesNotAsked // the record does not hold them
-		r.answer.Coverage.RulesUndecided = was.Coverage.RulesUndecided
+		r.answer.Coverage.RulesUndecided, r.answer.FailModes = was.Coverage.RulesUndecided, was.FailModes
 		return
 	}
+	r.answer.FailModes = r.policy.Fails().And(r.e.cfg.FailModes)
 	n := narrowing{run: r, floor: &r.policy.Floor}
 	n.find()
 	r.answer.Narrowed = n.list

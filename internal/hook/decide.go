@@ -10,64 +10,17 @@ import (
 )
 
 // FailMode is the decision about a rule that Tenet could not judge.
-type FailMode string
+type FailMode = rule.FailMode
 
 // Fail modes. Closed denies, AskMode leaves the decision to the person, Open allows with a reason.
 const (
-	Closed  FailMode = "closed"
-	AskMode FailMode = "ask"
-	Open    FailMode = "open"
+	Closed  = rule.FailClosed
+	AskMode = rule.FailAsk
+	Open    = rule.FailOpen
 )
 
-// failModes lists all fail modes from the strictest to the loosest.
-var failModes = []FailMode{Closed, AskMode, Open}
-
 // FailModes are the fail modes of rules by their severity. A severity without one is closed.
-type FailModes map[rule.Severity]FailMode
-
-// ParseFailModes reads the setting of fail modes: one for all severities (ask), or one for each with commas between
-// (CRITICAL=closed,HIGH=ask,MEDIUM=ask,LOW=open). Other severities are closed.
-func ParseFailModes(s string) (FailModes, error) {
-	modes := FailModes{}
-	if mode, ok := rule.Parse(strings.TrimSpace(s), failModes); ok {
-		for _, severity := range rule.Severities {
-			modes[severity] = mode
-		}
-		return modes, nil
-	}
-	for part := range strings.SplitSeq(s, ",") {
-		name, value, _ := strings.Cut(part, "=")
-		severity, isSeverity := rule.Parse(strings.TrimSpace(name), rule.Severities)
-		mode, ok := rule.Parse(strings.TrimSpace(value), failModes)
-		if !isSeverity || !ok {
-			return nil, rule.Errorf(rule.CodeInvalid,
-				"%q is no fail mode; use one of %s, or one for each severity such as CRITICAL=closed,HIGH=ask,MEDIUM=ask,LOW=open", s, rule.Names(failModes))
-		}
-		if _, twice := modes[severity]; twice {
-			return nil, rule.Errorf(rule.CodeInvalid, "the fail mode of %s is given twice in %q", severity, s)
-		}
-		modes[severity] = mode
-	}
-	return modes, nil
-}
-
-func (m FailModes) of(s rule.Severity) FailMode {
-	if mode, ok := m[s]; ok {
-		return mode
-	}
-	return Closed
-}
-
-// strictest returns the strictest fail mode of any severity.
-func (m FailModes) strictest() FailMode {
-	mode := Open
-	for _, s := range rule.Severities {
-		if other := m.of(s); decisions[other].above(decisions[mode]) {
-			mode = other
-		}
-	}
-	return mode
-}
+type FailModes = rule.FailModes
 
 var decisions = map[FailMode]Decision{Closed: Deny, AskMode: Ask, Open: Allow}
 
@@ -80,7 +33,7 @@ func (d Decision) above(other Decision) bool {
 // Failed returns the answer if Tenet could judge nothing, with the reason in words. A rule of any severity may be broken then,
 // so the strictest fail mode decides.
 func Failed(why string, m FailModes) Answer {
-	mode := m.strictest()
+	mode := m.Strictest()
 	return Answer{Decision: decisions[mode], Reason: fmt.Sprintf("Tenet could not judge this: %s. Fail mode: %s.", strings.TrimRight(report.Line(why, maxLine), ".?"), mode)}
 }
 
@@ -100,13 +53,14 @@ func Stricter(a, b Answer) Answer {
 }
 
 // Decide returns the answer for an evaluation: Deny for a denial, Ask for a verdict that needs confirmation, and the fail mode
-// of its severity for a rule that Tenet could not judge. Where no rule covers the subject, the project's policy decides; what it
+// of its severity for a rule that Tenet could not judge: that of m, or a stricter one that the project's policy demands. Where no rule covers the subject, the project's policy decides; what it
 // allows is not objected to, and not approved either; nor a subject that it wants confirmed by default alone. An evaluation that contradicts itself, such as half an answer, is a
 // failure.
 func Decide(e *rule.Evaluation, m FailModes) Answer {
 	if why := e.Flaw(); why != "" {
 		return Failed(why, m)
 	}
+	m = m.Demanding(e.FailModes)
 	a := Answer{Decision: Allow}
 	var denied, asked, passed []string
 	for i := range e.RuleVerdicts {
@@ -197,7 +151,7 @@ func verdict(v *rule.RuleVerdict, m FailModes) (Decision, FailMode) {
 	if v.DecidedBy != rule.ByNone {
 		return Ask, ""
 	}
-	mode := m.of(v.Severity)
+	mode := m.Of(v.Severity)
 	if mode == Closed && rule.Settle(rule.Deny, v.Modality, v.Enforcement) != rule.Deny {
 		mode = AskMode
 	}

@@ -21,7 +21,7 @@ func given(s rule.Severity, v rule.Verdict, by rule.DecidedBy) rule.RuleVerdict 
 
 func must(t *testing.T, s string) FailModes {
 	t.Helper()
-	m, err := ParseFailModes(s)
+	m, err := rule.ParseFailModes(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestUnansweredTakesTheStrictestMode(t *testing.T) {
 		t.Errorf("without modes: %+v", a)
 	}
 	for _, bad := range []string{"", "shut", "HIGH=maybe", "HUGE=ask", "HIGH=ask,HIGH=open", "HIGH=ask,,"} {
-		if _, err := ParseFailModes(bad); rule.CodeOf(err) != rule.CodeInvalid {
+		if _, err := rule.ParseFailModes(bad); rule.CodeOf(err) != rule.CodeInvalid {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -272,5 +272,32 @@ func TestTheReasonOfACheckIsPassedOn(t *testing.T) {
 	v.IssueDescription, v.Reasoning = "The rule's check could not decide.", `fact "second_approver" is missing`
 	if a := Decide(evaluation(v), must(t, modes)); a.Decision != Ask || !strings.Contains(a.Reason, `fact "second_approver" is missing`) {
 		t.Errorf("%+v", a)
+	}
+}
+
+// A project can only make the hook stricter.
+func TestDecideByTheDemandsOfTheProject(t *testing.T) {
+	t.Parallel()
+	undecided := func(demands rule.FailModes) *rule.Evaluation {
+		e := &rule.Evaluation{EvaluationID: "e", FailModes: demands, RuleVerdicts: []rule.RuleVerdict{{
+			RuleID: "r", Severity: rule.Low, Verdict: rule.NeedsConfirmation, DecidedBy: rule.ByNone, Modality: rule.Must, Enforcement: rule.Enforce, Concerned: true,
+		}}}
+		e.Tally()
+		return e
+	}
+	for own, want := range map[string]map[FailMode]Decision{
+		"open":   {"": Allow, Open: Allow, AskMode: Ask, Closed: Deny},
+		"ask":    {"": Ask, Open: Ask, AskMode: Ask, Closed: Deny},
+		"closed": {"": Deny, Open: Deny, AskMode: Deny, Closed: Deny},
+	} {
+		for demand, decision := range want {
+			demands := rule.FailModes{rule.Low: demand, rule.High: Closed}
+			if demand == "" {
+				delete(demands, rule.Low)
+			}
+			if a := Decide(undecided(demands), must(t, own)); a.Decision != decision {
+				t.Errorf("own %s, demanded %q: %s, %s", own, demand, a.Decision, a.Reason)
+			}
+		}
 	}
 }

@@ -36,7 +36,9 @@ type Evaluation struct {
 	Bundle      string    `json:"bundle,omitempty" doc:"Bundle by which an edge has evaluated: the hash of its text. Absent from servers."`
 	BundleAge   *int64    `json:"bundle_age_s,omitempty" doc:"Seconds since the server last vouched that this bundle is the newest. Absent from servers."`
 	BundleStale StaleWord `json:"bundle_stale,omitempty" enum:"open,confirm,closed" doc:"What an edge does because its bundle is older than max_age or its records have no room: closed is DENY, confirm is never ALLOW. Absent otherwise."`
-	Cost        Cost      `json:"cost" doc:"Model calls and tokens."`
+	// FailModes are demands of the project on those who ask; nil without any.
+	FailModes FailModes `json:"fail_modes,omitempty" doc:"What the caller does at least about a rule that nothing could judge (decided_by none), by its severity: open lets it pass, ask asks a person, closed denies. Demanded by the project's policy and the server; absent without demands."`
+	Cost      Cost      `json:"cost" doc:"Model calls and tokens."`
 	// Identity is nil where the actor of the record says it all.
 	Identity *Identity `json:"identity,omitempty" doc:"For whom and by which agent the evaluation was asked; absent if neither the request nor its key or token names anybody."`
 	// Suspended is nil for requests of agents that are not suspended.

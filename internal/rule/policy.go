@@ -32,6 +32,8 @@ type ProjectPolicy struct {
 	Floor     Floor                `json:"floor,omitzero" doc:"What callers cannot narrow: an evaluation below the floor is never ALLOW."`
 	Uncovered map[string]Uncovered `json:"uncovered,omitempty" doc:"The overall verdict where no rule covers the subject, by the leading kind of the subject: allow, confirm or deny. Absent kinds take the default: allow for code_change and document, confirm for all others."`
 	Approvals []ApprovalRoute      `json:"approvals,omitempty" nullable:"false" doc:"Demands on approvals: when one is asked for automatically, who may decide, how many people, and until when. All entries that match hold together."`
+	// FailModes bind those who ask: they cannot be looser, and stricter ones of their own stay.
+	FailModes FailModes `json:"fail_modes,omitempty" doc:"What hooks answer at least about a rule that nothing could judge, by its severity: open, ask or closed. Their own settings may be stricter; severities that are absent are left to them. tenet check fails on rules of severities with ask or closed."`
 	// Unreadable is true if the stored policy cannot be read. It then demands the most: see [ReadPolicy].
 	Unreadable bool `json:"unreadable,omitempty" doc:"True if the stored policy cannot be read. Until it is set again, nothing uncovered and nothing that a caller has narrowed is ALLOW."`
 }
@@ -70,6 +72,18 @@ func (p *ProjectPolicy) UncoveredFor(kind string) Uncovered {
 	return UncoveredConfirm
 }
 
+// Fails returns the demands of the policy on what hooks answer about rules that nothing could judge. One that cannot be read demands the most.
+func (p *ProjectPolicy) Fails() FailModes {
+	if !p.Unreadable {
+		return p.FailModes
+	}
+	closed := FailModes{}
+	for _, severity := range Severities {
+		closed[severity] = FailClosed
+	}
+	return closed
+}
+
 // ReadPolicy reads a policy as [ProjectPolicy.Stored] writes it. A text that cannot be read, or that has words unknown here, gives a
 // policy that is Unreadable instead of an error: it asks for confirmation where it would otherwise have to guess.
 func ReadPolicy(stored []byte) ProjectPolicy {
@@ -87,7 +101,7 @@ func ReadPolicy(stored []byte) ProjectPolicy {
 
 // IsZero reports whether the policy says nothing.
 func (p *ProjectPolicy) IsZero() bool {
-	return p.Floor.IsZero() && len(p.Uncovered) == 0 && len(p.Approvals) == 0 && !p.Unreadable
+	return p.Floor.IsZero() && len(p.Uncovered) == 0 && len(p.Approvals) == 0 && len(p.FailModes) == 0 && !p.Unreadable
 }
 
 // Stored returns the text that [ReadPolicy] reads; empty for the zero policy.
@@ -116,6 +130,13 @@ func (p *ProjectPolicy) Normalize() {
 	}
 	if p.Uncovered = words; len(words) == 0 {
 		p.Uncovered = nil
+	}
+	modes := make(FailModes, len(p.FailModes))
+	for severity, mode := range p.FailModes {
+		modes[normalEnum(severity, Severities, "")] = normalEnum(mode, FailModeWords, "")
+	}
+	if p.FailModes = modes; len(modes) == 0 {
+		p.FailModes = nil
 	}
 	p.Approvals = NilIfEmpty(slices.Clone(p.Approvals))
 	for i := range p.Approvals {
@@ -147,6 +168,13 @@ func (p *ProjectPolicy) Validate() error {
 	}
 	for _, kind := range slices.Sorted(maps.Keys(p.Uncovered)) {
 		enum(&problems, "uncovered."+kind, p.Uncovered[kind], UncoveredWords)
+	}
+	for _, severity := range slices.Sorted(maps.Keys(p.FailModes)) {
+		if field := "fail_modes." + string(severity); slices.Contains(Severities, severity) {
+			enum(&problems, field, p.FailModes[severity], FailModeWords)
+		} else {
+			problems.Add(field, "is no severity; use one of %s", Names(Severities))
+		}
 	}
 	if len(p.Approvals) > MaxListItems {
 		problems.Add("approvals", "has %d entries; at most %d are allowed", len(p.Approvals), MaxListItems)
@@ -187,6 +215,11 @@ func (p *ProjectPolicy) Loosens(base *ProjectPolicy) []string {
 		next, before := p.UncoveredFor(kind), base.UncoveredFor(kind)
 		if slices.Index(UncoveredWords, next) < slices.Index(UncoveredWords, before) {
 			way("uncovered.%s %s instead of %s", kind, next, before)
+		}
+	}
+	for _, severity := range slices.Backward(Severities) {
+		if next, before := p.FailModes[severity], base.FailModes[severity]; next.LooserThan(before) {
+			way("fail_modes.%s %s instead of %s", severity, cmp.Or(string(next), "left to the hook"), before)
 		}
 	}
 	return append(ways, loosenedRoutes(p.Approvals, base.Approvals)...)

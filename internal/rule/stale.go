@@ -64,3 +64,12 @@ func (m StaleModes) Strictest() StaleWord {
 	}
 	return strictest
 }
+
+// Demanding returns w, or the word of a fail mode if that is stricter.
+func (w StaleWord) Demanding(f FailMode) StaleWord {
+	demand := map[FailMode]StaleWord{FailOpen: StaleOpen, FailAsk: StaleConfirm, FailClosed: StaleClosed}[f]
+	if slices.Index(staleWords, demand) > slices.Index(staleWords, w) {
+		return demand
+	}
+	return w
+}

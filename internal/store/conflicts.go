@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"time"
+
+	"tenet/internal/rule"
 )
 
 // States of a [Conflict].
@@ -39,8 +41,10 @@ type ConflictFilter struct {
 	FoundBy   string
 	// MinConfidence is the least confidence.
 	MinConfidence float64
-	// IDs, if not nil, are the conflicts to choose from.
-	IDs    []string
+	// SeverityMin is the least severity that one of the two rules has now.
+	SeverityMin rule.Severity
+	// Text is in the slug or the statement that either rule has now, or in the reason, in any letter case.
+	Text   string
 	Offset int
 	Limit  int
 }
@@ -60,9 +64,6 @@ type ConflictReader interface {
 	Get(ctx context.Context, projectID, id string) (Conflict, error)
 	// Find returns a page of conflicts that match f, newest first, and the total.
 	Find(ctx context.Context, f ConflictFilter) ([]Conflict, int, error)
-	// Pairs returns the ids, the rules and the reasons of all conflicts that match f, newest first, and nothing else of them. It ignores Offset
-	// and Limit.
-	Pairs(ctx context.Context, f ConflictFilter) ([]Conflict, error)
 	// OfRules returns the conflicts, of every state, that involve one of the rules, in order of their ids.
 	OfRules(ctx context.Context, projectID string, ruleIDs []string) ([]Conflict, error)
 	// Walk returns the progress of the walk with a name; the zero walk if it never began.

@@ -105,5 +105,7 @@ type ProjectPolicyInput struct {
 	Uncovered map[string]rule.Uncovered `json:"uncovered,omitempty" doc:"The overall verdict where no rule covers the subject, by the kind of the subject: allow, confirm or deny. Absent kinds stay as they are."`
 	// Approvals replaces all entries.
 	Approvals Optional[[]rule.ApprovalRoute] `json:"approvals,omitzero" doc:"Demands on approvals; replaced as a whole, null takes them away."`
-	Reason    string                         `json:"reason,omitempty" maxLength:"8000" doc:"Why; needed for a change that loosens the policy."`
+	// FailModes replaces all entries.
+	FailModes Optional[rule.FailModes] `json:"fail_modes,omitzero" doc:"What hooks answer at least about a rule that nothing could judge, by its severity: open, ask or closed; replaced as a whole, null takes them away. Severities that are absent are left to the hooks."`
+	Reason    string                   `json:"reason,omitempty" maxLength:"8000" doc:"Why; needed for a change that loosens the policy."`
 }

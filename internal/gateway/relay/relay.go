@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tenet/internal/client"
@@ -33,7 +34,7 @@ type Config struct {
 	Person, Agent string
 	// Results has results evaluated too, before the client sees them.
 	Results bool
-	// FailOpen lets calls pass while Tenet cannot be asked. An answer of Tenet, also that a call is invalid, counts whatever it says.
+	// FailOpen lets calls pass while Tenet cannot be asked, unless the project demanded otherwise with the last evaluation. An answer of Tenet, also that a call is invalid, counts whatever it says.
 	FailOpen bool
 	// Timeout bounds an evaluation; 0 is 30 s.
 	Timeout time.Duration
@@ -50,6 +51,8 @@ type Gateway struct {
 	cfg      Config
 	reports  sync.WaitGroup // that are under way
 	withheld heldTools
+	// shut is true if the project demanded with the last evaluation that hooks do not let pass what could not be judged.
+	shut atomic.Bool
 }
 
 // New makes a gateway.
@@ -104,6 +107,9 @@ func (g *Gateway) judge(ctx context.Context, s *Session, c *gateway.Call) *refus
 	e, err := g.cfg.Ask(asking, q)
 	late := asking.Err() != nil
 	cancel()
+	if err == nil {
+		g.shut.Store(e.FailModes.Shut())
+	}
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return &refusal{text: gateway.Failure(c, "the call was cancelled")}
@@ -135,7 +141,11 @@ func (g *Gateway) failed(c *gateway.Call, err error, late bool) *refusal {
 	if late {
 		why = fmt.Sprintf("there was no answer within %s", g.cfg.Timeout)
 	}
-	if g.cfg.FailOpen && (late || absent(err)) {
+	switch {
+	case !g.cfg.FailOpen || !late && !absent(err):
+	case g.shut.Load():
+		g.cfg.Note("%s: --fail open does not hold, since the project's policy demands fail modes", g.cfg.Server)
+	default:
 		g.cfg.Note("%s: %s PASSED WITHOUT AN EVALUATION (--fail open): %s", g.cfg.Server, c, why)
 		return nil
 	}

@@ -26,9 +26,10 @@ import (
 
 // judge answers evaluations: what names something forbidden is denied.
 type judge struct {
-	asked  atomic.Int64
-	err    atomic.Pointer[error]
-	acting atomic.Pointer[wire.Acting] // of the last evaluation
+	asked   atomic.Int64
+	err     atomic.Pointer[error]
+	acting  atomic.Pointer[wire.Acting] // of the last evaluation
+	demands atomic.Pointer[rule.FailModes]
 }
 
 func (j *judge) ask(ctx context.Context, s client.Submit) (*rule.Evaluation, error) {
@@ -43,6 +44,9 @@ func (j *judge) ask(ctx context.Context, s client.Submit) (*rule.Evaluation, err
 	}
 	v := rule.RuleVerdict{RuleID: "r", RuleSlug: "MCP-1", RuleStatement: "Forbidden things must stay.", Severity: rule.High, Modality: rule.Must, Enforcement: rule.Enforce, Verdict: rule.Allow, DecidedBy: rule.ByCheck}
 	e := &rule.Evaluation{EvaluationID: "E-1", OverallVerdict: rule.Allow, RulesEvaluated: 1, Mode: s.Mode}
+	if demands := j.demands.Load(); demands != nil {
+		e.FailModes = *demands
+	}
 	if strings.Contains(string(s.Subject), "forbidden") {
 		v.Verdict, e.OverallVerdict = rule.Deny, rule.Deny
 		e.Violations = []rule.RuleVerdict{v}
@@ -416,6 +420,23 @@ func TestFailModes(t *testing.T) {
 		if !strings.Contains(b.notes.String(), "evaluat") && !strings.Contains(b.notes.String(), "EVALUATION") {
 			t.Errorf("the operator is not told: %s", &b.notes)
 		}
+	}
+}
+
+// TestDemandsShutTheGateway has a project demand that nothing passes that could not be judged: --fail open does not hold then.
+func TestDemandsShutTheGateway(t *testing.T) {
+	b := newBench(t)
+	b.cfg.FailOpen = true
+	demands := rule.FailModes{rule.Critical: rule.FailClosed}
+	b.judge.demands.Store(&demands)
+	s, _ := connect(t, ways["HTTP to HTTP"](t, b), "2025-11-25")
+	if got := textOf(call(t, s, "echo", "hi", 1)); got != "hi 1" {
+		t.Fatalf("while Tenet answers: %q", got)
+	}
+	down := error(rule.Errorf(rule.CodeUnavailable, "no connection"))
+	b.judge.err.Store(&down)
+	if got := textOf(call(t, s, "echo", "hi", 2)); !strings.Contains(got, "no permission") || !strings.Contains(b.notes.String(), "--fail open does not hold") {
+		t.Errorf("%q, notes %s", got, &b.notes)
 	}
 }
 

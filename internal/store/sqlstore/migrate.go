@@ -25,7 +25,7 @@ import (
 var migrationFiles embed.FS
 
 // fillings fill the tables of migrations, by their names, with what SQL cannot compute.
-var fillings = map[string]func(ctx context.Context, s *session) error{"packed_counts": packStored}
+var fillings = map[string]func(ctx context.Context, s *session) error{"packed_counts": packStored, "conflicts_said": fillConflicts}
 
 // migrate updates the schema. Several processes may do so at once. It refuses a schema that is newer than this program, since
 // the program could damage its data.

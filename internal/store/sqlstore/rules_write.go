@@ -93,6 +93,9 @@ func (t ruleTable) Update(ctx context.Context, cv int64, rules []rule.Rule) erro
 	if err != nil {
 		return err
 	}
+	if err := (conflictTable{t.session}).rulesChanged(ctx, rules); err != nil {
+		return err
+	}
 	sum.mix(gone)
 	return count(ctx, t, projectID, cv, 0, sum)
 }

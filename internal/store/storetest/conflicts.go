@@ -61,16 +61,89 @@ func testConflicts(t *testing.T, f *fixture) {
 	find([]store.Conflict{second}, 1, store.ConflictFilter{Limit: 10, RuleID: three.ID})
 	find([]store.Conflict{first}, 1, store.ConflictFilter{Limit: 10, FoundBy: "model"})
 	find([]store.Conflict{second}, 1, store.ConflictFilter{Limit: 10, MinConfidence: .9})
-	find([]store.Conflict{second}, 1, store.ConflictFilter{Limit: 10, IDs: []string{second.ID, "none"}})
-	find([]store.Conflict{}, 0, store.ConflictFilter{Limit: 10, IDs: []string{}})
-	pairs, err := f.s.Conflicts.Pairs(f.ctx, store.ConflictFilter{ProjectID: "p", FoundBy: "model", Limit: 1, Offset: 5})
-	if diff := cmp.Diff([]store.Conflict{{ID: first.ID, RuleID: one.ID, OtherID: two.ID, Reason: "because"}}, pairs); err != nil || diff != "" {
-		t.Errorf("pairs: %v (-want +got):\n%s", err, diff)
-	}
 	of, err := f.s.Conflicts.OfRules(f.ctx, "p", []string{two.ID, three.ID, "none"})
 	if diff := cmp.Diff([]store.Conflict{first, second}, of); err != nil || diff != "" {
 		t.Errorf("of two rules: %v (-want +got):\n%s", err, diff)
 	}
+}
+
+// Conflicts are selected by what their rules and their reason say now.
+func testConflictsByText(t *testing.T, f *fixture) {
+	say := func(r *rule.Rule, slug, statement string, severity rule.Severity) {
+		r.Slug, r.Statement, r.Severity = slug, statement, severity
+	}
+	one, two, three := newRule(1, nil), newRule(2, nil), newRule(3, nil)
+	say(&one, "SEC-001", "Ärzte sign with 100% care; C:\\keys are a_b.", rule.Low)
+	say(&two, "", "Nobody signs.", rule.Medium)
+	say(&three, "LOG-1", "Everybody signs.", rule.High)
+	f.insert(one, two, three)
+	first, second := newConflict(11, two.ID, one.ID), newConflict(12, one.ID, three.ID)
+	second.DetectedAt, second.Reason = at.Add(time.Second), "Über: set DIFFERENT limits"
+	f.update(func(tx store.Tx) error {
+		if err := tx.Conflicts.Insert(f.ctx, first); err != nil {
+			return err
+		}
+		return tx.Conflicts.Insert(f.ctx, second)
+	})
+	find := func(q store.ConflictFilter, want ...string) {
+		t.Helper()
+		q.ProjectID = "p"
+		for offset := 0; offset <= len(want); offset++ { // each page, and the one after the last
+			q.Offset, q.Limit = offset, 1
+			got, n, err := f.s.Conflicts.Find(f.ctx, q)
+			if err != nil || n != len(want) || (len(got) == 1) != (offset < len(want)) || len(got) == 1 && got[0].ID != want[offset] {
+				t.Errorf("%+v: %d of %+v, %v; want %q", q, n, got, err, want)
+			}
+		}
+	}
+	text := func(words string, want ...string) {
+		t.Helper()
+		find(store.ConflictFilter{Text: words}, want...)
+	}
+	text("SIGN", second.ID, first.ID)
+	text("ärzte", second.ID, first.ID)
+	text("ÄRZTE SIGN", second.ID, first.ID)
+	text("sec-001", second.ID, first.ID)
+	text("nobody", first.ID)
+	text("log-", second.ID)
+	text("über", second.ID)
+	text("Different", second.ID)
+	text("100%", second.ID, first.ID)
+	text("1%0")
+	text("a_b", second.ID, first.ID)
+	text("si_n")
+	text(`c:\keys`, second.ID, first.ID)
+	text(`\`, second.ID, first.ID)
+	text("sign nobody")
+	text("a\x00")
+	text("\xff")
+	find(store.ConflictFilter{SeverityMin: rule.Low}, second.ID, first.ID)
+	find(store.ConflictFilter{SeverityMin: rule.Medium}, second.ID, first.ID)
+	find(store.ConflictFilter{SeverityMin: rule.High}, second.ID)
+	find(store.ConflictFilter{SeverityMin: rule.Critical})
+	find(store.ConflictFilter{SeverityMin: rule.High, Text: "nobody"})
+	find(store.ConflictFilter{SeverityMin: rule.Medium, Text: "nobody", States: []string{store.ConflictSuggested}, RuleID: one.ID}, first.ID)
+
+	two.Version, three.Version = 2, 2
+	say(&two, "SEC-002", "Some may SEAL.", rule.Critical)
+	say(&three, "LOG-1", "Everybody writes.", rule.Low)
+	f.update(func(tx store.Tx) error {
+		cv, err := tx.Projects.RaiseCorpus(f.ctx, "p")
+		if err != nil {
+			return err
+		}
+		return tx.Rules.Update(f.ctx, cv, []rule.Rule{two, three})
+	})
+	text("nobody")
+	text("seal", first.ID)
+	text("sec-002", first.ID)
+	text("writes", second.ID)
+	text("ärzte", second.ID, first.ID)
+	find(store.ConflictFilter{SeverityMin: rule.High}, first.ID)
+	first.Reason = "They MAY NOT"
+	f.update(func(tx store.Tx) error { return tx.Conflicts.Update(f.ctx, first) })
+	text("may not", first.ID)
+	text("demands")
 }
 
 func testConflictWalks(t *testing.T, f *fixture) {

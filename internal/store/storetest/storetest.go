@@ -61,6 +61,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"runs":                               testRuns,
 		"test cases":                         testTestCases,
 		"conflicts":                          testConflicts,
+		"conflicts by text":                  testConflictsByText,
 		"walks that look for conflicts":      testConflictWalks,
 		"waivers":                            testWaivers,
 		"approvals":                          testApprovals,

@@ -2426,6 +2426,8 @@ export interface Evaluation {
   coverage: Coverage;
   /** Unique identifier for the audit trail. */
   evaluation_id: string;
+  /** What the caller does at least about a rule that nothing could judge (decided_by none), by its severity: open lets it pass, ask asks a person, closed denies. Demanded by the project's policy and the server; absent without demands. */
+  fail_modes?: Record<string, string>;
   /** Consolidated fix suggestions. */
   fix_summary: string;
   /** For whom and by which agent the evaluation was asked; absent if neither the request nor its key or token names anybody. */
@@ -4694,6 +4696,8 @@ export interface ProjectPage {
 export interface ProjectPolicy {
   /** Demands on approvals: when one is asked for automatically, who may decide, how many people, and until when. All entries that match hold together. */
   approvals?: Array<ApprovalRoute>;
+  /** What hooks answer at least about a rule that nothing could judge, by its severity: open, ask or closed. Their own settings may be stricter; severities that are absent are left to them. tenet check fails on rules of severities with ask or closed. */
+  fail_modes?: Record<string, string>;
   /** What callers cannot narrow: an evaluation below the floor is never ALLOW. */
   floor?: Floor;
   /** The overall verdict where no rule covers the subject, by the leading kind of the subject: allow, confirm or deny. Absent kinds take the default: allow for code_change and document, confirm for all others. */
@@ -4705,6 +4709,8 @@ export interface ProjectPolicy {
 export interface ProjectPolicyInput {
   /** Demands on approvals; replaced as a whole, null takes them away. */
   approvals?: Array<ApprovalRoute> | null;
+  /** What hooks answer at least about a rule that nothing could judge, by its severity: open, ask or closed; replaced as a whole, null takes them away. Severities that are absent are left to the hooks. */
+  fail_modes?: Record<string, string> | null;
   /** What callers cannot narrow; replaced as a whole, null takes it away. */
   floor?: Floor | null;
   /** Why; needed for a change that loosens the policy. */
@@ -6437,6 +6443,8 @@ export interface SubmissionAnswer {
   coverage: Coverage;
   /** Unique identifier for the audit trail. */
   evaluation_id: string;
+  /** What the caller does at least about a rule that nothing could judge (decided_by none), by its severity: open lets it pass, ask asks a person, closed denies. Demanded by the project's policy and the server; absent without demands. */
+  fail_modes?: Record<string, string>;
   /** Consolidated fix suggestions. */
   fix_summary: string;
   /** For whom and by which agent the evaluation was asked; absent if neither the request nor its key or token names anybody. */

@@ -2858,6 +2858,8 @@ class Evaluation(Struct, kw_only=True, omit_defaults=True):
     """What was looked at, and what was not."""
     evaluation_id: str
     """Unique identifier for the audit trail."""
+    fail_modes: dict[str, str] | None = None
+    """What the caller does at least about a rule that nothing could judge (decided_by none), by its severity: open lets it pass, ask asks a person, closed denies. Demanded by the project's policy and the server; absent without demands."""
     fix_summary: str
     """Consolidated fix suggestions."""
     identity: Identity | None = None
@@ -5126,6 +5128,8 @@ class ProjectPage(Struct, kw_only=True, omit_defaults=True):
 class ProjectPolicy(Struct, kw_only=True, omit_defaults=True):
     approvals: list[ApprovalRoute] = []
     """Demands on approvals: when one is asked for automatically, who may decide, how many people, and until when. All entries that match hold together."""
+    fail_modes: dict[str, str] | None = None
+    """What hooks answer at least about a rule that nothing could judge, by its severity: open, ask or closed. Their own settings may be stricter; severities that are absent are left to them. tenet check fails on rules of severities with ask or closed."""
     floor: Floor | None = None
     """What callers cannot narrow: an evaluation below the floor is never ALLOW."""
     uncovered: dict[str, str] | None = None
@@ -5137,6 +5141,8 @@ class ProjectPolicy(Struct, kw_only=True, omit_defaults=True):
 class ProjectPolicyInput(Struct, kw_only=True, omit_defaults=True):
     approvals: list[ApprovalRoute] | None = None
     """Demands on approvals; replaced as a whole, null takes them away."""
+    fail_modes: dict[str, str] | None = None
+    """What hooks answer at least about a rule that nothing could judge, by its severity: open, ask or closed; replaced as a whole, null takes them away. Severities that are absent are left to the hooks."""
     floor: Floor | None = None
     """What callers cannot narrow; replaced as a whole, null takes it away."""
     reason: str | None = None
@@ -6869,6 +6875,8 @@ class SubmissionAnswer(Struct, kw_only=True, omit_defaults=True):
     """What was looked at, and what was not."""
     evaluation_id: str
     """Unique identifier for the audit trail."""
+    fail_modes: dict[str, str] | None = None
+    """What the caller does at least about a rule that nothing could judge (decided_by none), by its severity: open lets it pass, ask asks a person, closed denies. Demanded by the project's policy and the server; absent without demands."""
     fix_summary: str
     """Consolidated fix suggestions."""
     identity: Identity | None = None
