@@ -2,9 +2,11 @@ package api
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +18,8 @@ import (
 	"tenet/internal/health"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/store/litetest"
+	"tenet/internal/store/sqlstore"
 	"tenet/internal/wire"
 )
 
@@ -330,6 +334,98 @@ func TestGroupsAreWhatTheRecordsSay(t *testing.T) {
 			t.Errorf("projects: %+v", projects)
 		}
 	})
+}
+
+// Agents and people have the counts that evaluations give them, also those from before they were counted, and filters lead to the same evaluations.
+func TestActorsAreWhatTheRecordsSay(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, n *node) {
+		w := watch(n, health.Settings{})
+		n.evalRule("E-1", nil)
+		evaluate := func(content, agent, person string) {
+			t.Helper()
+			n.call("POST", "/api/v1/evaluate", map[string]any{"files": []map[string]string{{"path": "a.js", "content": content}}, "agent": agent, "on_behalf_of": person}).want(http.StatusOK)
+		}
+		evaluate("eval(x)", "claude-code", "corp:ann@example.com")
+		evaluate("eval(x)", "Claude-Code", "corp:bo@example.com")
+		evaluate("x = 1", "cursor", "corp:Ann@example.com")
+		evaluate("x = 1", "", "")
+		n.call("POST", "/api/v1/evaluate/quick", map[string]any{"action": "restart the server", "agent": "cursor"}).want(http.StatusOK)
+		figures := func(list []wire.ActorFigure) string {
+			all := ""
+			for _, f := range list {
+				all += fmt.Sprintf("%s %d/%d/%d ", f.Name, f.Allow, f.Deny, f.Unsure)
+			}
+			return all
+		}
+		check := func() {
+			t.Helper()
+			o := w.overview("period_days=1")
+			if got := figures(o.Agents); got != "claude-code 0/2/0 cursor 1/0/1 " {
+				t.Errorf("agents: %s", got)
+			}
+			if got := figures(o.People); got != "corp:ann@example.com 1/1/0 corp:bo@example.com 0/1/0 " {
+				t.Errorf("people: %s", got)
+			}
+			for query, want := range map[string]string{
+				"agent=CLAUDE-code": "0/2/0 E-1 2", "agent=cursor": "1/0/1", "person=corp:ann@example.com": "1/1/0 E-1 1", "agent=none": "0/0/0", "person=x": "0/0/0",
+			} {
+				o := w.overview("period_days=1&" + query)
+				got := fmt.Sprintf("%d/%d/%d", o.Totals.Allow, o.Totals.Deny, o.Totals.Unsure)
+				for _, f := range o.MostDenied {
+					got += fmt.Sprintf(" %s %d", f.Slug, f.Denied)
+				}
+				list := into[wire.EvaluationPage](n.call("GET", evaluationsPath+"?"+query, nil).want(http.StatusOK))
+				if got != want || int64(list.Total) != o.Totals.Total || o.Days[0].Total != o.Totals.Total || len(o.Agents)+len(o.People)+len(o.Teams)+len(o.Nodes)+len(o.Models) != 0 {
+					t.Errorf("%s: %s, want %s; %d evaluations; %+v", query, got, want, list.Total, o)
+				}
+				if reasons := o.Undecided; (query == "agent=cursor") != (len(reasons) == 1) {
+					t.Errorf("%s: %+v", query, reasons)
+				}
+			}
+		}
+		check()
+		for _, query := range []string{"team=web&agent=x", "agent=x&person=y", "node_id=x&person=y"} {
+			n.call("GET", "/api/v1/insights?"+query, nil).want(http.StatusUnprocessableEntity)
+		}
+	})
+}
+
+// Evaluations that an earlier version has counted are counted by agent and person, and by nothing else once more.
+func TestActorsOfEarlierEvaluations(t *testing.T) {
+	t.Parallel()
+	dir := litetest.Dir(t)
+	s, err := sqlstore.OpenSQLite(t.Context(), dir, sqlstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := watch(newNodeOn(t, s), health.Settings{})
+	w.evalRule("E-1", nil)
+	for range 3 {
+		w.call("POST", "/api/v1/evaluate/quick", map[string]any{"action": "eval(x)", "agent": "cursor", "on_behalf_of": "ann"}).want(http.StatusOK)
+	}
+	before := w.overview("period_days=1")
+	raw, err := sql.Open("sqlite", filepath.Join(dir, sqlstore.FileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close() //nolint:errcheck // the test is over
+	for _, statement := range []string{
+		"DELETE FROM group_counts WHERE dimension IN ('agent', 'person')", "DELETE FROM part_counts WHERE dimension IN ('agent', 'person', 'agent_rule', 'person_rule')",
+		"DELETE FROM packed_counts WHERE kind IN ('agent', 'person')", "UPDATE count_marks SET filled = 0, fill_until = seq, fill_actors = TRUE", // as the migration does
+	} {
+		if _, err := raw.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.monitor.CatchUp(t.Context(), rule.DefaultProject); err != nil {
+		t.Fatal(err)
+	}
+	after := w.overview("period_days=1")
+	before.AsOf, after.AsOf = nil, nil
+	if diff := cmp.Diff(before, after); diff != "" || len(after.Agents) != 1 || after.Agents[0].Total != 3 || len(after.People) != 1 {
+		t.Errorf("%+v (-before +after):\n%s", after.Agents, diff)
+	}
 }
 
 func TestTheReportOfAMonth(t *testing.T) {

@@ -54,12 +54,9 @@ func markerPath(cfg config.Config) (string, error) {
 	if cfg.DatabaseURL != "" {
 		return "", nil
 	}
-	dir := cfg.Data
-	if dir == "" {
-		var err error
-		if dir, err = DefaultData(os.Getenv); err != nil {
-			return "", err
-		}
+	dir, err := dataDir(cfg)
+	if err != nil {
+		return "", err
 	}
 	return filepath.Join(dir, markerName), nil
 }

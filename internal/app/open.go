@@ -73,14 +73,19 @@ func openStore(ctx context.Context, cfg config.Config, log *slog.Logger) (store.
 	if cfg.DatabaseURL != "" {
 		return sqlstore.OpenPostgres(ctx, cfg.DatabaseURL, opts)
 	}
-	dir := cfg.Data
-	if dir == "" {
-		var err error
-		if dir, err = DefaultData(os.Getenv); err != nil {
-			return store.Store{}, err
-		}
+	dir, err := dataDir(cfg)
+	if err != nil {
+		return store.Store{}, err
 	}
 	return sqlstore.OpenSQLite(ctx, dir, opts)
+}
+
+// dataDir is the folder of the embedded database.
+func dataDir(cfg config.Config) (string, error) {
+	if cfg.Data != "" {
+		return cfg.Data, nil
+	}
+	return DefaultData(os.Getenv)
 }
 
 // DefaultData is the folder of the embedded database where none is given: tenet below XDG_DATA_HOME or ~/.local/share.

@@ -9,9 +9,9 @@ import (
 	"net/http"
 	"time"
 
+	"tenet/internal/config"
 	"tenet/internal/rule"
 	"tenet/internal/sso"
-	"tenet/internal/config"
 	"tenet/internal/telemetry"
 )
 

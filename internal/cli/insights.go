@@ -17,6 +17,8 @@ type insightsCommand struct {
 	Days    int    `default:"30" help:"Days to look at, up to 400; today is one."`
 	Team    string `type:"filled" placeholder:"OWNER" help:"Only the rules of this owner, and their verdicts; - selects rules without an owner."`
 	Node    string `type:"filled" placeholder:"ID" help:"Only evaluations at this federation node; - selects those at none."`
+	Agent   string `type:"filled" placeholder:"NAME" help:"Only evaluations that name this agent."`
+	Person  string `type:"filled" placeholder:"NAME" help:"Only evaluations that agents asked for this person, such as corp:ann@example.com."`
 	Measure bool   `help:"Measure the rules first, instead of showing what was last measured."`
 	output
 }
@@ -27,6 +29,7 @@ they change, and once an hour; before the first time it says "not measured yet".
 
     tenet insights --days 7
     tenet insights --team payments
+    tenet insights --agent claude-code
     tenet insights --measure
     tenet insights --format json`
 }
@@ -41,7 +44,7 @@ func (k *insightsCommand) Run(ctx context.Context, s *session) error {
 				return err
 			}
 		}
-		o, err := client.Get(ctx, c, op.GetInsights.Where(wire.InsightsQuery{PeriodDays: k.Days, Team: k.Team, NodeID: k.Node}))
+		o, err := client.Get(ctx, c, op.GetInsights.Where(wire.InsightsQuery{PeriodDays: k.Days, Team: k.Team, NodeID: k.Node, Agent: k.Agent, Person: k.Person}))
 		return show(s, k.output, o, err, printInsights)
 	})
 }
@@ -49,7 +52,7 @@ func (k *insightsCommand) Run(ctx context.Context, s *session) error {
 func printInsights(s *session, o wire.Overview) error {
 	v, d := &o.Totals, &o.Verdicts.DecidedBy
 	rows := [][]any{{strings.ReplaceAll(string(o.Counting), "_", " "), v.Total, fmt.Sprintf("ALLOW %s, DENY %s, NEEDS_CONFIRMATION %s", percent(v.AllowRate), percent(v.DenyRate), percent(v.UnsureRate))}}
-	if o.Team == "" && o.NodeID == "" {
+	if o.Team == "" && o.NodeID == "" && o.Agent == "" && o.Person == "" {
 		rows = append(rows,
 			[]any{"rule verdicts", o.Verdicts.Total, fmt.Sprintf("by check %d, model %d, cache %d, nothing %d", d.Check, d.Model, d.Cache, d.None)},
 			[]any{"latency", fmt.Sprintf("%g ms", o.Latency.MeanMS), fmt.Sprintf("mean; longest %d ms", o.Latency.MaxMS)})
@@ -65,6 +68,7 @@ func printInsights(s *session, o wire.Overview) error {
 		idleRow("dormant", o.Dormant.Total, fmt.Sprintf("rules in force without a verdict for %d days", o.Dormant.AfterDays)),
 		[]any{"waivers", o.Waivers.Total, "end within 30 days"},
 		[]any{"repositories", o.Repositories.Total, fmt.Sprintf("judged; %d not in this period, %d at no node", o.Repositories.Silent, o.Repositories.WithoutNode)})
+	rows = append(append(rows, actorRows("agent", o.Agents)...), actorRows("person", o.People)...)
 	if err := s.table("", append(rows, ruleRows(&o)...)); err != nil {
 		return err
 	}
@@ -76,9 +80,18 @@ func printInsights(s *session, o wire.Overview) error {
 		s.note("%s; %d entries of the audit chain are left", upTo, o.Uncounted)
 	}
 	if o.Unfilled > 0 {
-		s.note("%d older entries are not counted yet by team, node, reason and repository", o.Unfilled)
+		s.note("%d older entries are not counted yet by team, node, agent, person, reason or repository", o.Unfilled)
 	}
 	return nil
+}
+
+// actorRows lists agents or people by their evaluations.
+func actorRows(what string, list []wire.ActorFigure) (rows [][]any) {
+	for i := range list {
+		f := &list[i]
+		rows = append(rows, []any{what, f.Total, fmt.Sprintf("%s: ALLOW %d, DENY %d, NEEDS_CONFIRMATION %d", line(f.Name), f.Allow, f.Deny, f.Unsure)})
+	}
+	return rows
 }
 
 // healthRow reports the mean score, or that there is none yet.

@@ -29,7 +29,7 @@ func periodOf(p *page) int {
 // overviewPage shows the state of the rules of a project and of how they are kept, from one read.
 func overviewPage(p *page) error {
 	query := p.r.URL.Query()
-	o, err := client.Get(p.ctx, p.api, op.GetInsights.Where(wire.InsightsQuery{PeriodDays: periodOf(p), Team: query.Get("team"), NodeID: query.Get("node_id")}))
+	o, err := client.Get(p.ctx, p.api, op.GetInsights.Where(wire.InsightsQuery{PeriodDays: periodOf(p), Team: query.Get("team"), NodeID: query.Get("node_id"), Agent: query.Get("agent"), Person: query.Get("person")}))
 	problem, err := refusedFilter(err)
 	if err != nil {
 		return err
@@ -123,6 +123,11 @@ func evaluationsOf(p *page, o *wire.Overview, pairs ...string) string {
 	query := url.Values{"since": {since}}
 	if o.NodeID != "" && o.NodeID != wire.NobodysName {
 		query.Set("node_id", o.NodeID)
+	}
+	for _, f := range [][2]string{{"agent", o.Agent}, {"person", o.Person}} {
+		if f[1] != "" {
+			query.Set(f[0], f[1])
+		}
 	}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {

@@ -75,6 +75,9 @@ func (m *Monitor) fillSome(ctx context.Context, projectID string, pause int) (le
 		return false, err
 	}
 	counts.Fill = true
+	if mark.FillActors {
+		onlyActors(&counts)
+	}
 	if counts.Mark.Seq == mark.Filled { // a damaged chain may lack entries
 		counts.Mark.Seq = mark.FillUntil
 	}

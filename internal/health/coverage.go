@@ -12,9 +12,9 @@ import (
 	"tenet/internal/wire"
 )
 
-// fillGroups lists the nodes and teams that were concerned most. A team without verdicts is listed for its rules.
+// fillGroups lists the nodes, teams, agents and people that were concerned most. A team without verdicts is listed for its rules.
 func (o *overview) fillGroups(ctx context.Context) error {
-	if o.node != nil {
+	if o.dimension != "" {
 		return nil
 	}
 	teams, err := o.m.cfg.Store.Counts.Groups(ctx, store.GroupFilter{ProjectID: o.ProjectID, Dimension: store.OfTeam, Name: o.team, From: o.from, Limit: maxGroups})
@@ -53,7 +53,24 @@ func (o *overview) fillGroups(ctx context.Context) error {
 	for _, n := range nodes {
 		o.Nodes = append(o.Nodes, wire.GroupFigure{NodeID: n.Name, Name: nodeName(o.view, n.Name), Verdicts: verdicts(n.Allowed, n.Denied, n.Unsure)})
 	}
+	if err != nil {
+		return err
+	}
+	if o.Agents, err = o.actors(ctx, store.OfAgent); err != nil {
+		return err
+	}
+	o.People, err = o.actors(ctx, store.OfPerson)
 	return err
+}
+
+// actors lists the agents or people with the most evaluations.
+func (o *overview) actors(ctx context.Context, d store.Dimension) ([]wire.ActorFigure, error) {
+	counts, err := o.m.cfg.Store.Counts.Groups(ctx, store.GroupFilter{ProjectID: o.ProjectID, Dimension: d, From: o.from, Limit: maxGroups})
+	list := make([]wire.ActorFigure, len(counts))
+	for i, c := range counts {
+		list[i] = wire.ActorFigure{Name: c.Name, Verdicts: verdicts(c.Allowed, c.Denied, c.Unsure)}
+	}
+	return list, err
 }
 
 func nodeName(view *corpus.View, id string) string {

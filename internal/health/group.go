@@ -79,9 +79,44 @@ func (g *grouped) group(e *store.AuditEntry, rec *recorded) {
 			g.part(store.OfNodeRule, day, node, cut(v.RuleID, maxName), 1)
 		}
 	}
+	if id := rec.Evaluation.Identity; id != nil {
+		g.actors(store.OfAgent, store.OfAgentRule, e, rec, id.Agents())
+		g.actors(store.OfPerson, store.OfPersonRule, e, rec, []string{id.Person})
+	}
 	if name := cut(rule.CleanRepository(rec.Subject.Repository), maxPath); name != "" {
 		g.repository(e, name, node)
 	}
+}
+
+// actors counts an evaluation by the names of its agents, or of the person for whom they acted.
+func (g *grouped) actors(of, ofRule store.Dimension, e *store.AuditEntry, rec *recorded, names []string) {
+	day, counted := store.DayOf(e.At), map[string]bool{}
+	for _, name := range names {
+		name = cut(rule.FoldName(name), maxName)
+		if name == "" || counted[name] {
+			continue
+		}
+		counted[name] = true
+		g.add(of, day, name, storedVerdict(e.Verdict))
+		for _, reason := range rec.Evaluation.Undecided() {
+			g.part(of, day, name, string(reason), 1)
+		}
+		for i := range rec.Evaluation.RuleVerdicts {
+			if v := &rec.Evaluation.RuleVerdicts[i]; v.Verdict == rule.Deny {
+				g.part(ofRule, day, name, cut(v.RuleID, maxName), 1)
+			}
+		}
+	}
+}
+
+// onlyActors leaves the counts of agents and people.
+func onlyActors(c *store.Counts) {
+	actors := func(d store.Dimension) bool {
+		return d == store.OfAgent || d == store.OfPerson || d == store.OfAgentRule || d == store.OfPersonRule
+	}
+	c.Groups = slices.DeleteFunc(c.Groups, func(n store.GroupCount) bool { return !actors(n.Dimension) })
+	c.Parts = slices.DeleteFunc(c.Parts, func(n store.PartCount) bool { return !actors(n.Dimension) })
+	c.Repositories = nil
 }
 
 func (g *grouped) repository(e *store.AuditEntry, name, node string) {

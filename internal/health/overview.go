@@ -35,6 +35,10 @@ type overview struct {
 	from store.Day
 	team *string // nil means all
 	node *string // nil means all
+	// actor is the agent or person that the overview is about; nil means all.
+	actor *string
+	// dimension and rules are those of node or actor; empty without one.
+	dimension, rules store.Dimension
 	// measured holds the sums of the rules as last measured; nil before the first time.
 	measured *store.HealthSummary
 }
@@ -52,10 +56,8 @@ func chosen(name string) *string {
 
 // Overview reports how the rules of a project did over the last days, today included; not_found without the project.
 func (m *Monitor) Overview(ctx context.Context, projectID string, q *wire.InsightsQuery) (*wire.Overview, error) {
-	if q.Team != "" && q.NodeID != "" {
-		var p rule.Problems
-		p.Add("node_id", "and team exclude each other: evaluations are counted by node, and rules belong to teams")
-		return nil, p.Err("the query is invalid")
+	if err := oneFilter(q); err != nil {
+		return nil, err
 	}
 	view, err := m.cfg.Views.View(ctx, projectID)
 	if err != nil {
@@ -69,11 +71,19 @@ func (m *Monitor) Overview(ctx context.Context, projectID string, q *wire.Insigh
 	o := &overview{
 		m: m,
 		Overview: &wire.Overview{
-			ProjectID: projectID, Team: q.Team, NodeID: q.NodeID, PeriodDays: q.PeriodDays, AsOf: asOf(mark), Uncounted: left, Unfilled: mark.Unfilled(),
+			ProjectID: projectID, Team: q.Team, NodeID: q.NodeID, Agent: q.Agent, Person: q.Person, PeriodDays: q.PeriodDays, AsOf: asOf(mark), Uncounted: left, Unfilled: mark.Unfilled(),
 			Counting: wire.CountsEvaluations, Undecided: []wire.ReasonFigure{}, MostDenied: []wire.RuleFigure{}, Slowest: []wire.RuleFigure{},
-			Nodes: []wire.GroupFigure{}, Teams: []wire.TeamFigure{}, Models: []wire.ModelCost{},
+			Nodes: []wire.GroupFigure{}, Teams: []wire.TeamFigure{}, Agents: []wire.ActorFigure{}, People: []wire.ActorFigure{}, Models: []wire.ModelCost{},
 		},
 		view: view, now: now, from: store.DayOf(now) - store.Day(q.PeriodDays-1), team: chosen(q.Team), node: chosen(q.NodeID),
+	}
+	switch {
+	case q.NodeID != "":
+		o.dimension, o.rules = store.OfNode, store.OfNodeRule
+	case q.Agent != "":
+		o.dimension, o.rules, o.actor = store.OfAgent, store.OfAgentRule, new(rule.FoldName(q.Agent))
+	case q.Person != "":
+		o.dimension, o.rules, o.actor = store.OfPerson, store.OfPersonRule, new(rule.FoldName(q.Person))
 	}
 	o.From = o.from.Time()
 	if o.team != nil {
@@ -90,6 +100,22 @@ func (m *Monitor) Overview(ctx context.Context, projectID string, q *wire.Insigh
 		}
 	}
 	return o.Overview, nil
+}
+
+// oneFilter refuses a query that asks for several groups at once.
+func oneFilter(q *wire.InsightsQuery) error {
+	var p rule.Problems
+	first := ""
+	for _, f := range []struct{ name, value string }{{"team", q.Team}, {"node_id", q.NodeID}, {"agent", q.Agent}, {"person", q.Person}} {
+		switch {
+		case f.value == "":
+		case first == "":
+			first = f.name
+		default:
+			p.Add(f.name, "and %s exclude each other: verdicts and evaluations are counted by one of them at a time", first)
+		}
+	}
+	return p.Err("the query is invalid")
 }
 
 // lastMeasured returns the sums of a project, or of a team of it, as last measured; nil before the first time. Where no job measures, it
@@ -144,7 +170,7 @@ func (o *overview) fillDays(ctx context.Context) error {
 	for i := range o.Days {
 		o.Days[i].Date = (o.from + store.Day(i)).String()
 	}
-	if o.team != nil || o.node != nil {
+	if o.team != nil || o.dimension != "" {
 		return o.fillGroupDays(ctx)
 	}
 	counts, err := o.m.cfg.Store.Counts.Days(ctx, o.ProjectID, o.from)
@@ -217,6 +243,8 @@ func (o *overview) group() (store.Dimension, *string) {
 	switch {
 	case o.team != nil:
 		return store.OfTeam, o.team
+	case o.actor != nil:
+		return o.dimension, o.actor
 	case o.node != nil:
 		return store.OfNode, o.node
 	}
@@ -255,9 +283,10 @@ func (o *overview) reasons(ctx context.Context, f store.PartFilter) ([]wire.Reas
 }
 
 func (o *overview) fillRules(ctx context.Context) (err error) {
-	if o.node != nil {
+	if o.rules != "" {
+		_, name := o.group()
 		parts, err := o.m.cfg.Store.Counts.Parts(ctx, store.PartFilter{
-			ProjectID: o.ProjectID, Dimension: store.OfNodeRule, Name: o.node, From: o.from, Limit: maxListed,
+			ProjectID: o.ProjectID, Dimension: o.rules, Name: name, From: o.from, Limit: maxListed,
 		})
 		for _, p := range parts {
 			o.MostDenied = append(o.MostDenied, figure(o.view, &store.RuleCount{RuleID: p.Part, Denied: p.Count}, &store.RuleCount{}))
@@ -310,7 +339,7 @@ func figure(view *corpus.View, denied, c *store.RuleCount) wire.RuleFigure {
 }
 
 func (o *overview) fillModels(ctx context.Context) error {
-	if o.team != nil || o.node != nil {
+	if o.team != nil || o.dimension != "" {
 		return nil
 	}
 	counts, err := o.m.cfg.Store.Counts.Models(ctx, o.ProjectID, o.from)

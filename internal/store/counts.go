@@ -28,6 +28,8 @@ type CountMark struct {
 	// Filled and FillUntil are about entries that were counted by a version that did not count groups, parts and repositories: those up to
 	// FillUntil. Of them, those up to Filled have been counted by these since.
 	Filled, FillUntil int64
+	// FillActors is true where those entries lack the groups of agents and people only.
+	FillActors bool
 }
 
 // Unfilled is the number of counted entries that groups, parts and repositories lack.

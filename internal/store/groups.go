@@ -15,6 +15,13 @@ const (
 	OfTeam Dimension = "team"
 	// OfNodeRule has only parts: the DENY verdicts of rules, by node and rule.
 	OfNodeRule Dimension = "node_rule"
+	// OfAgent groups evaluations by the agent that acted. One that names two, as its key or token says and as the request says, counts for both.
+	OfAgent Dimension = "agent"
+	// OfPerson groups evaluations by the person for whom an agent acted.
+	OfPerson Dimension = "person"
+	// OfAgentRule and OfPersonRule have only parts, as OfNodeRule has.
+	OfAgentRule  Dimension = "agent_rule"
+	OfPersonRule Dimension = "person_rule"
 	// OfChange has only parts: entries of the audit chain that are no evaluations, by kind and action.
 	OfChange Dimension = "change"
 )

@@ -28,28 +28,32 @@ type Overview struct {
 	ProjectID    string             `json:"project_id" doc:"The project."`
 	Team         string             `json:"team,omitempty" doc:"The team that was asked for."`
 	NodeID       string             `json:"node_id,omitempty" doc:"The federation node that was asked for."`
+	Agent        string             `json:"agent,omitempty" doc:"The agent that was asked for."`
+	Person       string             `json:"person,omitempty" doc:"The person who was asked for."`
 	PeriodDays   int                `json:"period_days" doc:"Days looked at, today included, in UTC."`
 	From         time.Time          `json:"from" doc:"Beginning of the period."`
 	AsOf         *time.Time         `json:"as_of" doc:"Time of the last entry of the audit chain that is counted; null before the first."`
 	Uncounted    int64              `json:"uncounted" doc:"Entries of the audit chain that are not counted yet; they soon will be."`
-	Unfilled     int64              `json:"unfilled,omitempty" doc:"Entries that an earlier version has counted, and that undecided, teams, nodes and repositories lack; they soon will have them."`
+	Unfilled     int64              `json:"unfilled,omitempty" doc:"Entries that an earlier version has counted, and that undecided, teams, nodes, agents, people or repositories lack; they soon will have them."`
 	Counting     Counting           `json:"counting" enum:"evaluations,rule_verdicts" doc:"What evaluations and days count: evaluations or, with team, verdicts of its rules."`
 	Totals       Verdicts           `json:"evaluations" doc:"Evaluations by overall verdict; with team, verdicts of its rules."`
-	Incidents    int64              `json:"incidents" doc:"Denied evaluations of what had happened already (mode posthoc); 0 with team or node_id."`
-	Latency      Latency            `json:"latency" doc:"Time of evaluations; 0 with team or node_id."`
-	Verdicts     RuleVerdicts       `json:"rule_verdicts" doc:"Verdicts of rules; 0 with node_id. What decided them is 0 with team."`
+	Incidents    int64              `json:"incidents" doc:"Denied evaluations of what had happened already (mode posthoc); 0 with team, node_id, agent or person."`
+	Latency      Latency            `json:"latency" doc:"Time of evaluations; 0 with team, node_id, agent or person."`
+	Verdicts     RuleVerdicts       `json:"rule_verdicts" doc:"Verdicts of rules; 0 with node_id, agent or person. What decided them is 0 with team."`
 	Undecided    []ReasonFigure     `json:"undecided" nullable:"false" doc:"Why evaluations are NEEDS_CONFIRMATION, the most frequent reason first: one with several counts for each. With team, why verdicts of its rules are."`
-	MostDenied   []RuleFigure       `json:"most_denied" nullable:"false" doc:"Up to 10 rules with the most DENY verdicts. With node_id, of those at the node, and other counts are 0."`
-	Slowest      []RuleFigure       `json:"slowest" nullable:"false" doc:"Up to 10 rules with the longest calls to models; empty with node_id."`
-	Nodes        []GroupFigure      `json:"nodes" nullable:"false" doc:"Up to 20 federation nodes with the most evaluations; empty with team or node_id."`
-	Teams        []TeamFigure       `json:"teams" nullable:"false" doc:"Up to 20 teams with the most verdicts or, without verdicts, rules; only that of team, and empty with node_id."`
-	NeverAsked   Idle               `json:"never_asked" doc:"Rules in force that have never had a verdict, as last measured; of all the rules with node_id."`
-	Dormant      Dormant            `json:"dormant" doc:"Rules in force that have had no verdict for too long, as last measured; of all the rules with node_id."`
+	MostDenied   []RuleFigure       `json:"most_denied" nullable:"false" doc:"Up to 10 rules with the most DENY verdicts. With node_id, agent or person, of those evaluations, and other counts are 0."`
+	Slowest      []RuleFigure       `json:"slowest" nullable:"false" doc:"Up to 10 rules with the longest calls to models; empty with node_id, agent or person."`
+	Nodes        []GroupFigure      `json:"nodes" nullable:"false" doc:"Up to 20 federation nodes with the most evaluations; empty with team, node_id, agent or person."`
+	Teams        []TeamFigure       `json:"teams" nullable:"false" doc:"Up to 20 teams with the most verdicts or, without verdicts, rules; only that of team, and empty with node_id, agent or person."`
+	Agents       []ActorFigure      `json:"agents" nullable:"false" doc:"Up to 20 agents with the most evaluations, as keys, tokens or requests name them; empty with team, node_id, agent or person. One that names two agents counts for both."`
+	People       []ActorFigure      `json:"people" nullable:"false" doc:"Up to 20 people for whom agents asked for the most evaluations; empty with team, node_id, agent or person."`
+	NeverAsked   Idle               `json:"never_asked" doc:"Rules in force that have never had a verdict, as last measured; of all the rules with node_id, agent or person."`
+	Dormant      Dormant            `json:"dormant" doc:"Rules in force that have had no verdict for too long, as last measured; of all the rules with node_id, agent or person."`
 	Waivers      WaiversEnding      `json:"waivers_ending" doc:"Waivers that end within 30 days."`
-	Repositories RepositoryCoverage `json:"repositories" doc:"Repositories that were judged."`
-	Models       []ModelCost        `json:"models" nullable:"false" doc:"What models have cost, most tokens first; empty with team or node_id."`
+	Repositories RepositoryCoverage `json:"repositories" doc:"Repositories that were judged; of all agents and people."`
+	Models       []ModelCost        `json:"models" nullable:"false" doc:"What models have cost, most tokens first; empty with team, node_id, agent or person."`
 	Days         []DayFigure        `json:"days" nullable:"false" doc:"All days of the period, in order."`
-	Health       Distribution       `json:"health" doc:"Scores of the rules that are not retired or superseded, as last measured; of all of them with node_id."`
+	Health       Distribution       `json:"health" doc:"Scores of the rules that are not retired or superseded, as last measured; of all of them with node_id, agent or person."`
 }
 
 // Counting names the things that an overview counts.
@@ -72,6 +76,12 @@ type ReasonFigure struct {
 type GroupFigure struct {
 	NodeID string `json:"node_id" doc:"The federation node whose rules were applied; empty where none was."`
 	Name   string `json:"name" doc:"Its name; empty where it is gone."`
+	Verdicts
+}
+
+// ActorFigure counts evaluations of an agent, or for a person.
+type ActorFigure struct {
+	Name string `json:"name" doc:"The name, in lower case." example:"claude-code"`
 	Verdicts
 }
 
@@ -168,7 +178,7 @@ type ProjectFigure struct {
 	Health        *float64   `json:"health" doc:"Score on the average; null before it is measured."`
 	MeasuredAt    *time.Time `json:"measured_at" doc:"When rules were last measured; null before."`
 	WaiversEnding int        `json:"waivers_ending" doc:"Waivers that end within 30 days."`
-	Repositories  int        `json:"repositories" doc:"Repositories that were judged."`
+	Repositories  int        `json:"repositories" doc:"Repositories that were judged; of all agents and people."`
 	AsOf          *time.Time `json:"as_of" doc:"Time of the last entry of the audit chain that is counted; null before the first."`
 	Uncounted     int64      `json:"uncounted" doc:"Entries of the audit chain that are not counted yet."`
 }

@@ -98,8 +98,10 @@ type PeriodQuery struct {
 // InsightsQuery selects what is counted.
 type InsightsQuery struct {
 	PeriodDays int    `query:"period_days" default:"30" minimum:"1" maximum:"400" doc:"Days to count, today included, in UTC."`
-	Team       string `query:"team" maxLength:"256" doc:"Only rules of this owner, and their verdicts; - selects rules without an owner. Not together with node_id." example:"payments"`
+	Team       string `query:"team" maxLength:"256" doc:"Only rules of this owner, and their verdicts; - selects rules without an owner. Only one of team, node_id, agent and person is allowed." example:"payments"`
 	NodeID     string `query:"node_id" maxLength:"256" doc:"Only evaluations at this federation node; - selects those at none."`
+	Agent      string `query:"agent" maxLength:"256" doc:"Only evaluations that name this agent, as its key or token or as a claim. Letter case does not count." example:"claude-code"`
+	Person     string `query:"person" maxLength:"256" doc:"Only evaluations that an agent asked for this person, named as in people of the answer: with the provider's name if it has one. Letter case does not count." example:"corp:ann@example.com"`
 }
 
 // MeasuredQuery selects rules by what was last measured of them; empty fields select everything.

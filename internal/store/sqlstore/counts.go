@@ -12,9 +12,9 @@ import (
 
 // Mark implements store.CountReader.
 func (t countTable) Mark(ctx context.Context, projectID string) (store.CountMark, error) {
-	m, err := one(ctx, t.session, countsOf(projectID), "count mark", "SELECT seq, at, blind_until, filled, fill_until FROM count_marks WHERE project_id = ?",
+	m, err := one(ctx, t.session, countsOf(projectID), "count mark", "SELECT seq, at, blind_until, filled, fill_until, fill_actors FROM count_marks WHERE project_id = ?",
 		[]any{projectID}, func(m *store.CountMark) []any {
-			return []any{&m.Seq, timeColumn{&m.At}, optionalTimeColumn{&m.BlindUntil}, &m.Filled, &m.FillUntil}
+			return []any{&m.Seq, timeColumn{&m.At}, optionalTimeColumn{&m.BlindUntil}, &m.Filled, &m.FillUntil, &m.FillActors}
 		})
 	if errors.Is(err, sql.ErrNoRows) {
 		return m, nil

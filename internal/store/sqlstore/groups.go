@@ -75,19 +75,19 @@ func (t countTable) Top(ctx context.Context, f store.TopFilter) ([]store.RuleCou
 	return top, err
 }
 
-// topNodes lists the nodes with the most evaluations.
-func (t countTable) topNodes(ctx context.Context, f store.GroupFilter) ([]store.GroupCount, error) {
+// topGroups lists the groups with the most evaluations.
+func (t countTable) topGroups(ctx context.Context, f store.GroupFilter, kind packKind) ([]store.GroupCount, error) {
 	packs := packTable(t)
-	sums, err := packs.sums(ctx, f.ProjectID, packedNode, f.From, f.Until)
+	sums, err := packs.sums(ctx, f.ProjectID, kind, f.From, f.Until)
 	if err != nil {
 		return nil, err
 	}
 	list := highest(sums, f.Limit, func(sum *[3]int64) float64 { return float64(sum[0] + sum[1] + sum[2]) }, nil)
-	names, err := packs.named(ctx, f.ProjectID, packedNode.noun, list)
+	names, err := packs.named(ctx, f.ProjectID, kind.noun, list)
 	top := make([]store.GroupCount, len(list))
 	for i, r := range list {
 		sum := sums[r.number]
-		top[i] = store.GroupCount{Dimension: store.OfNode, Name: names[r.number], Allowed: sum[0], Denied: sum[1], Unsure: sum[2]}
+		top[i] = store.GroupCount{Dimension: f.Dimension, Name: names[r.number], Allowed: sum[0], Denied: sum[1], Unsure: sum[2]}
 	}
 	slices.SortStableFunc(top, func(a, b store.GroupCount) int {
 		return cmp.Or(cmp.Compare(b.Allowed+b.Denied+b.Unsure, a.Allowed+a.Denied+a.Unsure), cmp.Compare(a.Name, b.Name))
@@ -109,8 +109,8 @@ func partsQuery(where string) string {
 
 // Groups implements store.CountReader.
 func (t countTable) Groups(ctx context.Context, f store.GroupFilter) ([]store.GroupCount, error) {
-	if f.Dimension == store.OfNode && f.Name == nil && !f.Daily && f.Limit > 0 {
-		return t.topNodes(ctx, f)
+	if kind, ok := packedGroups[f.Dimension]; ok && f.Name == nil && !f.Daily && f.Limit > 0 {
+		return t.topGroups(ctx, f, kind)
 	}
 	where, args := grouped(f.ProjectID, f.From, f.Until, f.Dimension, f.Name)
 	if f.Daily {

@@ -5,14 +5,19 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"text/template"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
 	"tenet/internal/rule"
@@ -82,43 +87,133 @@ func (s *database) migrateOnce(ctx context.Context) error {
 	return nil
 }
 
-// rendered reads the migrations for a dialect and returns them with the newest version.
+// Migration is a step of the schema.
+type Migration struct {
+	Version int64  `json:"version"`
+	Name    string `json:"name"`
+	SQL     string `json:"sql"`
+}
+
+// migrationSteps reads the migrations for a dialect, in order.
+func migrationSteps(d *dialect) ([]Migration, error) {
+	names, err := fs.Glob(migrationFiles, "migrations/*.sql") // sorted
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Migration, 0, len(names))
+	for _, file := range names {
+		number, name, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(file, "migrations/"), ".sql"), "_")
+		version, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("sqlstore: migration %s has no number: %w", file, err)
+		}
+		t, err := template.ParseFS(migrationFiles, file)
+		if err != nil {
+			return nil, err
+		}
+		var text bytes.Buffer
+		if err := t.Execute(&text, d.types); err != nil {
+			return nil, err
+		}
+		list = append(list, Migration{version, name, text.String()})
+	}
+	return list, nil
+}
+
+// rendered returns the migrations for a dialect as functions, with the newest version.
 func rendered(d *dialect) ([]*goose.Migration, int64, error) {
-	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
+	steps, err := migrationSteps(d)
 	if err != nil {
 		return nil, 0, err
 	}
 	var list []*goose.Migration
 	newest := int64(0)
-	for _, name := range names {
-		number, _, _ := strings.Cut(strings.TrimPrefix(name, "migrations/"), "_")
-		version, err := strconv.ParseInt(number, 10, 64)
-		if err != nil {
-			return nil, 0, fmt.Errorf("sqlstore: migration %s has no number: %w", name, err)
-		}
-		t, err := template.ParseFS(migrationFiles, name)
-		if err != nil {
-			return nil, 0, err
-		}
-		var text bytes.Buffer
-		if err := t.Execute(&text, d.types); err != nil {
-			return nil, 0, err
-		}
-		fill := fillings[strings.TrimSuffix(strings.TrimPrefix(name, "migrations/"+number+"_"), ".sql")]
+	for _, step := range steps {
+		fill := fillings[step.Name]
 		up := func(ctx context.Context, tx *sql.Tx) error {
 			if d.limits != nil {
 				if _, err := tx.ExecContext(ctx, unlimited); err != nil {
 					return err
 				}
 			}
-			_, err := tx.ExecContext(ctx, text.String())
+			_, err := tx.ExecContext(ctx, step.SQL)
 			if err != nil || fill == nil {
 				return err
 			}
 			return fill(ctx, &session{db: tx, d: d, damage: &damage{}})
 		}
-		list = append(list, goose.NewGoMigration(version, &goose.GoFunc{RunTx: up}, nil))
-		newest = max(newest, version)
+		list = append(list, goose.NewGoMigration(step.Version, &goose.GoFunc{RunTx: up}, nil))
+		newest = max(newest, step.Version)
 	}
 	return list, newest, nil
+}
+
+// Plan lists the steps that would bring the schema of a database up to date.
+type Plan struct {
+	Have    int64       `json:"have"`   // version of the schema; 0 for an empty database, or none
+	Newest  int64       `json:"newest"` // version that this program needs
+	Pending []Migration `json:"pending"`
+}
+
+// PlanSQLite plans for the database in a folder, and PlanPostgres for that at an address. Neither changes anything. Errors are as those of
+// [OpenSQLite] and [OpenPostgres]; a database that a newer Tenet has made is none: it has a higher version than the newest.
+func PlanSQLite(ctx context.Context, dir string) (Plan, error) {
+	path, err := filepath.Abs(filepath.Join(dir, FileName))
+	if err != nil {
+		return Plan{}, rule.Errorf(rule.CodeUnavailable, "%w", err)
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return planFor(ctx, newSQLite(), nil)
+	}
+	db, err := openFile(path, "mode=ro&_busy_timeout=5000&_pragma=query_only(1)")
+	if err != nil {
+		return Plan{}, err
+	}
+	defer func() { _ = db.Close() }() // it reads
+	return planFor(ctx, newSQLite(), db)
+}
+
+// PlanPostgres plans for a database on a server; see [PlanSQLite].
+func PlanPostgres(ctx context.Context, dsn string) (Plan, error) {
+	cfg, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return Plan{}, errAddress()
+	}
+	db := stdlib.OpenDB(*cfg)
+	defer func() { _ = db.Close() }() // it reads
+	return planFor(ctx, newPostgres(), db)
+}
+
+// planFor plans for a database; nil is one that is not there yet.
+func planFor(ctx context.Context, d *dialect, db *sql.DB) (Plan, error) {
+	steps, err := migrationSteps(d)
+	if err != nil {
+		return Plan{}, err
+	}
+	p := Plan{Newest: steps[len(steps)-1].Version, Pending: []Migration{}}
+	if db != nil {
+		if p.Have, err = (&database{session: &session{db: db, d: d, pool: db, gate: &gate{}, damage: &damage{}}}).schemaVersion(ctx); err != nil {
+			return Plan{}, err
+		}
+	}
+	for _, step := range steps {
+		if step.Version > p.Have {
+			p.Pending = append(p.Pending, step)
+		}
+	}
+	return p, nil
+}
+
+// schemaVersion reads the version of the schema without making its table; 0 if it has none.
+func (s *database) schemaVersion(ctx context.Context) (version int64, err error) {
+	query := "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '" + goose.DefaultTablename + "'"
+	if s.d.rowLocks {
+		query = "SELECT count(*) FROM pg_tables WHERE tablename = '" + goose.DefaultTablename + "' AND schemaname = ANY(current_schemas(false))"
+	}
+	var tables int
+	if err := s.row(ctx, "look for the schema", query, nil, &tables); err != nil || tables == 0 {
+		return 0, err
+	}
+	err = s.row(ctx, "schema version", "SELECT coalesce(max(version_id), 0) FROM "+goose.DefaultTablename, nil, &version)
+	return version, err
 }

@@ -98,16 +98,22 @@ func makeFile(dir string) (string, error) {
 }
 
 func openFile(path, settings string) (*sql.DB, error) {
-	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "_foreign_keys=1&" + settings}
-	if !strings.HasPrefix(name.Path, "/") {
-		name.Path = "/" + name.Path // C:/folder
-	}
-	db, err := sql.Open("sqlite", name.String())
+	name := fileURI(path, "_foreign_keys=1&"+settings)
+	db, err := sql.Open("sqlite", name)
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: %w", err)
 	}
 	defer func() { _ = db.Close() }() // it has opened no connection
-	return sql.OpenDB(preparing{db.Driver(), name.String()}), nil
+	return sql.OpenDB(preparing{db.Driver(), name}), nil
+}
+
+// fileURI is the name of a file by its absolute path, as SQLite takes it.
+func fileURI(path, settings string) string {
+	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: settings}
+	if !strings.HasPrefix(name.Path, "/") {
+		name.Path = "/" + name.Path // C:/folder
+	}
+	return name.String()
 }
 
 // OpenPostgres opens the database at dsn (postgres://...), which must exist on a server of version 15 or later.
@@ -124,8 +130,7 @@ func openPostgres(ctx context.Context, dsn string, o Options, l limits) (store.S
 	o = o.withDefaults()
 	cfg, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
-		// The parser's error may quote the password.
-		return store.Store{}, rule.Errorf(rule.CodeInvalid, "the database URL cannot be read; write postgres://user:password@host:port/database")
+		return store.Store{}, errAddress()
 	}
 	// Readers and writers have pools of their own, so that waiting transactions never use up the connections of readers.
 	readers, err := openPool(ctx, cfg, o.Readers, settings(0, 0, l.read))
@@ -148,6 +153,11 @@ func openPostgres(ctx context.Context, dsn string, o Options, l limits) (store.S
 		writers.Close()
 		return err
 	})
+}
+
+// errAddress does not quote the error of the parser, which may quote the password.
+func errAddress() error {
+	return rule.Errorf(rule.CodeInvalid, "the database URL cannot be read; write postgres://user:password@host:port/database")
 }
 
 // migratePatience bounds how long a node waits for another one that migrates the schema.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -34,6 +35,9 @@ var (
 	packedNode   = packKind{"node", "node", 3}   // evaluations by verdict
 )
 
+// packedGroups are the kinds of the dimensions whose groups can be many.
+var packedGroups = map[store.Dimension]packKind{store.OfNode: packedNode, store.OfAgent: {"agent", "agent", 3}, store.OfPerson: {"person", "person", 3}}
+
 // dayCount is a count of a name on a day.
 type dayCount struct {
 	day    store.Day
@@ -41,9 +45,9 @@ type dayCount struct {
 	values [3]int64
 }
 
-// add adds the counts of rules and nodes to the packed ones.
+// add adds the counts of rules and groups to the packed ones.
 func (t packTable) add(ctx context.Context, c *store.Counts) error {
-	var denied, called, nodes []dayCount
+	var denied, called []dayCount
 	if !c.Fill {
 		for i := range c.Rules {
 			r := &c.Rules[i]
@@ -55,25 +59,26 @@ func (t packTable) add(ctx context.Context, c *store.Counts) error {
 			}
 		}
 	}
+	groups := map[store.Dimension][]dayCount{}
 	for i := range c.Groups {
-		if g := &c.Groups[i]; g.Dimension == store.OfNode {
-			nodes = append(nodes, dayCount{g.Day, g.Name, [3]int64{g.Allowed, g.Denied, g.Unsure}})
+		if g := &c.Groups[i]; packedGroups[g.Dimension].values > 0 {
+			groups[g.Dimension] = append(groups[g.Dimension], dayCount{g.Day, g.Name, [3]int64{g.Allowed, g.Denied, g.Unsure}})
 		}
 	}
 	rules, err := t.numbers(ctx, c.ProjectID, packedDenied.noun, denied, called)
 	if err != nil {
 		return err
 	}
-	places, err := t.numbers(ctx, c.ProjectID, packedNode.noun, nodes)
-	if err != nil {
+	if err := errors.Join(t.pack(ctx, c.ProjectID, packedDenied, denied, rules), t.pack(ctx, c.ProjectID, packedCalled, called, rules)); err != nil {
 		return err
 	}
-	for _, add := range []struct {
-		kind    packKind
-		counts  []dayCount
-		numbers map[string]int64
-	}{{packedDenied, denied, rules}, {packedCalled, called, rules}, {packedNode, nodes, places}} {
-		if err := t.pack(ctx, c.ProjectID, add.kind, add.counts, add.numbers); err != nil {
+	for _, d := range slices.Sorted(maps.Keys(groups)) { // in one order, in which all nodes touch rows
+		kind := packedGroups[d]
+		names, err := t.numbers(ctx, c.ProjectID, kind.noun, groups[d])
+		if err != nil {
+			return err
+		}
+		if err := t.pack(ctx, c.ProjectID, kind, groups[d], names); err != nil {
 			return err
 		}
 	}

@@ -26,6 +26,9 @@ func testGroups(t *testing.T, f *fixture) {
 			{Dimension: store.OfNode, Day: today, Name: "", Unsure: 2},
 			{Dimension: store.OfNode, Day: today, Name: "n1", Denied: 4},
 			{Dimension: store.OfTeam, Day: today, Name: "n1", Denied: 7},
+			{Dimension: store.OfAgent, Day: today, Name: "cursor", Unsure: 1},
+			{Dimension: store.OfAgent, Day: today, Name: "n1", Denied: 2},
+			{Dimension: store.OfPerson, Day: today, Name: "ann", Allowed: 3},
 		},
 		Parts: []store.PartCount{
 			{Dimension: store.OfNode, Day: today - 1, Name: "n1", Part: "x", Count: 5},
@@ -76,6 +79,10 @@ func testGroups(t *testing.T, f *fixture) {
 	groups(store.GroupFilter{Dimension: store.OfNode, From: today - 1, Name: new("n1"), Daily: true},
 		store.GroupCount{Dimension: store.OfNode, Day: today - 1, Allowed: 1}, store.GroupCount{Dimension: store.OfNode, Day: today, Denied: 4})
 	groups(store.GroupFilter{Dimension: store.OfTeam, From: today, Until: today})
+	agent, person := store.GroupCount{Dimension: store.OfAgent, Name: "n1", Denied: 2}, store.GroupCount{Dimension: store.OfPerson, Name: "ann", Allowed: 3}
+	groups(store.GroupFilter{Dimension: store.OfAgent, From: today - 1, Limit: 1}, agent)
+	groups(store.GroupFilter{Dimension: store.OfAgent, From: today - 1, Name: new("n1")}, agent)
+	groups(store.GroupFilter{Dimension: store.OfPerson, From: today - 1, Limit: 5}, person)
 
 	parts := func(filter store.PartFilter, want ...store.PartCount) {
 		t.Helper()

@@ -135,6 +135,25 @@ export interface ActiveSnapshot {
   snapshot_name: string;
 }
 
+export interface ActorFigure {
+  /** ALLOW. */
+  allow: number;
+  /** Share of ALLOW. */
+  allow_rate: number;
+  /** DENY. */
+  deny: number;
+  /** Share of DENY. */
+  deny_rate: number;
+  /** The name, in lower case. */
+  name: string;
+  /** NEEDS_CONFIRMATION. */
+  needs_confirmation: number;
+  /** Share of NEEDS_CONFIRMATION. */
+  needs_confirmation_rate: number;
+  /** How many. */
+  total: number;
+}
+
 export interface AddedRule {
   /** The rule. */
   rule_id: string;
@@ -4099,53 +4118,61 @@ export interface Overrides {
 }
 
 export interface Overview {
+  /** The agent that was asked for. */
+  agent?: string;
+  /** Up to 20 agents with the most evaluations, as keys, tokens or requests name them; empty with team, node_id, agent or person. One that names two agents counts for both. */
+  agents: Array<ActorFigure>;
   /** Time of the last entry of the audit chain that is counted; null before the first. */
   as_of: string | null;
   /** What evaluations and days count: evaluations or, with team, verdicts of its rules. */
   counting: "evaluations" | "rule_verdicts" | (string & {});
   /** All days of the period, in order. */
   days: Array<DayFigure>;
-  /** Rules in force that have had no verdict for too long, as last measured; of all the rules with node_id. */
+  /** Rules in force that have had no verdict for too long, as last measured; of all the rules with node_id, agent or person. */
   dormant: Dormant;
   /** Evaluations by overall verdict; with team, verdicts of its rules. */
   evaluations: Verdicts;
   /** Beginning of the period. */
   from: string;
-  /** Scores of the rules that are not retired or superseded, as last measured; of all of them with node_id. */
+  /** Scores of the rules that are not retired or superseded, as last measured; of all of them with node_id, agent or person. */
   health: Distribution;
-  /** Denied evaluations of what had happened already (mode posthoc); 0 with team or node_id. */
+  /** Denied evaluations of what had happened already (mode posthoc); 0 with team, node_id, agent or person. */
   incidents: number;
-  /** Time of evaluations; 0 with team or node_id. */
+  /** Time of evaluations; 0 with team, node_id, agent or person. */
   latency: Latency;
-  /** What models have cost, most tokens first; empty with team or node_id. */
+  /** What models have cost, most tokens first; empty with team, node_id, agent or person. */
   models: Array<ModelCost>;
-  /** Up to 10 rules with the most DENY verdicts. With node_id, of those at the node, and other counts are 0. */
+  /** Up to 10 rules with the most DENY verdicts. With node_id, agent or person, of those evaluations, and other counts are 0. */
   most_denied: Array<RuleFigure>;
-  /** Rules in force that have never had a verdict, as last measured; of all the rules with node_id. */
+  /** Rules in force that have never had a verdict, as last measured; of all the rules with node_id, agent or person. */
   never_asked: Idle;
   /** The federation node that was asked for. */
   node_id?: string;
-  /** Up to 20 federation nodes with the most evaluations; empty with team or node_id. */
+  /** Up to 20 federation nodes with the most evaluations; empty with team, node_id, agent or person. */
   nodes: Array<GroupFigure>;
+  /** Up to 20 people for whom agents asked for the most evaluations; empty with team, node_id, agent or person. */
+  people: Array<ActorFigure>;
   /** Days looked at, today included, in UTC. */
   period_days: number;
+  /** The person who was asked for. */
+  person?: string;
   /** The project. */
   project_id: string;
-  /** Repositories that were judged. */
+  /** Repositories that were judged; of all agents and people. */
   repositories: RepositoryCoverage;
-  /** Verdicts of rules; 0 with node_id. What decided them is 0 with team. */
+  /** Verdicts of rules; 0 with node_id, agent or person. What decided them is 0 with team. */
   rule_verdicts: RuleVerdicts;
-  /** Up to 10 rules with the longest calls to models; empty with node_id. */
+  /** Up to 10 rules with the longest calls to models; empty with node_id, agent or person. */
   slowest: Array<RuleFigure>;
   /** The team that was asked for. */
   team?: string;
-  /** Up to 20 teams with the most verdicts or, without verdicts, rules; only that of team, and empty with node_id. */
+  /** Up to 20 teams with the most verdicts or, without verdicts, rules; only that of team, and empty with node_id, agent or person. */
   teams: Array<TeamFigure>;
   /** Entries of the audit chain that are not counted yet; they soon will be. */
   uncounted: number;
   /** Why evaluations are NEEDS_CONFIRMATION, the most frequent reason first: one with several counts for each. With team, why verdicts of its rules are. */
   undecided: Array<ReasonFigure>;
-  /** Entries that an earlier version has counted, and that undecided, teams, nodes and repositories lack; they soon will have them. */
+  /** Entries that an earlier version has counted, and that undecided, teams, nodes, agents, people or repositories lack; they soon will have them. */
   unfilled?: number;
   /** Waivers that end within 30 days. */
   waivers_ending: WaiversEnding;
@@ -4670,7 +4697,7 @@ export interface ProjectFigure {
   never_asked: number | null;
   /** The project. */
   project_id: string;
-  /** Repositories that were judged. */
+  /** Repositories that were judged; of all agents and people. */
   repositories: number;
   /** Rules that are not retired or superseded; null before they are measured. */
   rules: number | null;

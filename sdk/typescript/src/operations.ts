@@ -548,8 +548,8 @@ export class Operations {
   }
 
   /** Get the figures on the rules of a project. Evaluations and verdicts, the rules that deny most, are slowest or dormant, the cost of models, the trend by day, and health; of the project, of a team (the owner of rules) or of a federation node. The figures come from daily counts, which outlive old records; as_of is the time of the last count. What was not measured yet is null. */
-  getInsights(parameters: { projectId?: string; periodDays?: number; team?: string; nodeId?: string } = {}, options: CallOptions = {}): Promise<models.Overview> {
-    return this.#caller.call({ method: "GET", path: "/api/v1/insights", answer: "json", query: { project_id: parameters.projectId, period_days: parameters.periodDays, team: parameters.team, node_id: parameters.nodeId }, again: true }, options);
+  getInsights(parameters: { projectId?: string; periodDays?: number; team?: string; nodeId?: string; agent?: string; person?: string } = {}, options: CallOptions = {}): Promise<models.Overview> {
+    return this.#caller.call({ method: "GET", path: "/api/v1/insights", answer: "json", query: { project_id: parameters.projectId, period_days: parameters.periodDays, team: parameters.team, node_id: parameters.nodeId, agent: parameters.agent, person: parameters.person }, again: true }, options);
   }
 
   /** Measure the rules of a project now. Scores and which rules are asked are otherwise measured within a minute after a change, and once an hour. */

@@ -1792,13 +1792,15 @@ class Operations:
         period_days: int | None = None,
         team: str | None = None,
         node_id: str | None = None,
+        agent: str | None = None,
+        person: str | None = None,
     ) -> models.Overview:
         """Get the figures on the rules of a project. Evaluations and verdicts, the rules that deny most, are slowest or dormant, the cost of models, the trend by day, and health; of the project, of a team (the owner of rules) or of a federation node. The figures come from daily counts, which outlive old records; as_of is the time of the last count. What was not measured yet is null."""
         return self._caller.call(
             "GET",
             "/api/v1/insights",
             models.Overview,
-            query={"project_id": project_id, "period_days": period_days, "team": team, "node_id": node_id},
+            query={"project_id": project_id, "period_days": period_days, "team": team, "node_id": node_id, "agent": agent, "person": person},
             again=True,
         )
 
@@ -5305,13 +5307,15 @@ class AsyncOperations:
         period_days: int | None = None,
         team: str | None = None,
         node_id: str | None = None,
+        agent: str | None = None,
+        person: str | None = None,
     ) -> models.Overview:
         """Get the figures on the rules of a project. Evaluations and verdicts, the rules that deny most, are slowest or dormant, the cost of models, the trend by day, and health; of the project, of a team (the owner of rules) or of a federation node. The figures come from daily counts, which outlive old records; as_of is the time of the last count. What was not measured yet is null."""
         return await self._caller.call(
             "GET",
             "/api/v1/insights",
             models.Overview,
-            query={"project_id": project_id, "period_days": period_days, "team": team, "node_id": node_id},
+            query={"project_id": project_id, "period_days": period_days, "team": team, "node_id": node_id, "agent": agent, "person": person},
             again=True,
         )
 

@@ -14,6 +14,7 @@ __all__ = [
     "ActionApproval",
     "ActiveDeployment",
     "ActiveSnapshot",
+    "ActorFigure",
     "AddedRule",
     "AgentAskAnswer",
     "AgentAskRequest",
@@ -575,6 +576,25 @@ class ActiveSnapshot(Struct, kw_only=True, omit_defaults=True):
     """The snapshot."""
     snapshot_name: str
     """Its name."""
+
+
+class ActorFigure(Struct, kw_only=True, omit_defaults=True):
+    allow: int
+    """ALLOW."""
+    allow_rate: float
+    """Share of ALLOW."""
+    deny: int
+    """DENY."""
+    deny_rate: float
+    """Share of DENY."""
+    name: str
+    """The name, in lower case."""
+    needs_confirmation: int
+    """NEEDS_CONFIRMATION."""
+    needs_confirmation_rate: float
+    """Share of NEEDS_CONFIRMATION."""
+    total: int
+    """How many."""
 
 
 class AddedRule(Struct, kw_only=True, omit_defaults=True):
@@ -4531,6 +4551,10 @@ class Overrides(Struct, kw_only=True, omit_defaults=True):
 
 
 class Overview(Struct, kw_only=True, omit_defaults=True):
+    agent: str | None = None
+    """The agent that was asked for."""
+    agents: list[ActorFigure]
+    """Up to 20 agents with the most evaluations, as keys, tokens or requests name them; empty with team, node_id, agent or person. One that names two agents counts for both."""
     as_of: datetime | None
     """Time of the last entry of the audit chain that is counted; null before the first."""
     counting: str
@@ -4538,47 +4562,51 @@ class Overview(Struct, kw_only=True, omit_defaults=True):
     days: list[DayFigure]
     """All days of the period, in order."""
     dormant: Dormant
-    """Rules in force that have had no verdict for too long, as last measured; of all the rules with node_id."""
+    """Rules in force that have had no verdict for too long, as last measured; of all the rules with node_id, agent or person."""
     evaluations: Verdicts
     """Evaluations by overall verdict; with team, verdicts of its rules."""
     from_: datetime = field(name="from")
     """Beginning of the period."""
     health: Distribution
-    """Scores of the rules that are not retired or superseded, as last measured; of all of them with node_id."""
+    """Scores of the rules that are not retired or superseded, as last measured; of all of them with node_id, agent or person."""
     incidents: int
-    """Denied evaluations of what had happened already (mode posthoc); 0 with team or node_id."""
+    """Denied evaluations of what had happened already (mode posthoc); 0 with team, node_id, agent or person."""
     latency: Latency
-    """Time of evaluations; 0 with team or node_id."""
+    """Time of evaluations; 0 with team, node_id, agent or person."""
     models: list[ModelCost]
-    """What models have cost, most tokens first; empty with team or node_id."""
+    """What models have cost, most tokens first; empty with team, node_id, agent or person."""
     most_denied: list[RuleFigure]
-    """Up to 10 rules with the most DENY verdicts. With node_id, of those at the node, and other counts are 0."""
+    """Up to 10 rules with the most DENY verdicts. With node_id, agent or person, of those evaluations, and other counts are 0."""
     never_asked: Idle
-    """Rules in force that have never had a verdict, as last measured; of all the rules with node_id."""
+    """Rules in force that have never had a verdict, as last measured; of all the rules with node_id, agent or person."""
     node_id: str | None = None
     """The federation node that was asked for."""
     nodes: list[GroupFigure]
-    """Up to 20 federation nodes with the most evaluations; empty with team or node_id."""
+    """Up to 20 federation nodes with the most evaluations; empty with team, node_id, agent or person."""
+    people: list[ActorFigure]
+    """Up to 20 people for whom agents asked for the most evaluations; empty with team, node_id, agent or person."""
     period_days: int
     """Days looked at, today included, in UTC."""
+    person: str | None = None
+    """The person who was asked for."""
     project_id: str
     """The project."""
     repositories: RepositoryCoverage
-    """Repositories that were judged."""
+    """Repositories that were judged; of all agents and people."""
     rule_verdicts: RuleVerdicts
-    """Verdicts of rules; 0 with node_id. What decided them is 0 with team."""
+    """Verdicts of rules; 0 with node_id, agent or person. What decided them is 0 with team."""
     slowest: list[RuleFigure]
-    """Up to 10 rules with the longest calls to models; empty with node_id."""
+    """Up to 10 rules with the longest calls to models; empty with node_id, agent or person."""
     team: str | None = None
     """The team that was asked for."""
     teams: list[TeamFigure]
-    """Up to 20 teams with the most verdicts or, without verdicts, rules; only that of team, and empty with node_id."""
+    """Up to 20 teams with the most verdicts or, without verdicts, rules; only that of team, and empty with node_id, agent or person."""
     uncounted: int
     """Entries of the audit chain that are not counted yet; they soon will be."""
     undecided: list[ReasonFigure]
     """Why evaluations are NEEDS_CONFIRMATION, the most frequent reason first: one with several counts for each. With team, why verdicts of its rules are."""
     unfilled: int | None = None
-    """Entries that an earlier version has counted, and that undecided, teams, nodes and repositories lack; they soon will have them."""
+    """Entries that an earlier version has counted, and that undecided, teams, nodes, agents, people or repositories lack; they soon will have them."""
     waivers_ending: WaiversEnding
     """Waivers that end within 30 days."""
 
@@ -5103,7 +5131,7 @@ class ProjectFigure(Struct, kw_only=True, omit_defaults=True):
     project_id: str
     """The project."""
     repositories: int
-    """Repositories that were judged."""
+    """Repositories that were judged; of all agents and people."""
     rules: int | None
     """Rules that are not retired or superseded; null before they are measured."""
     total: int
