@@ -33,6 +33,10 @@ FUZZTIME ?= 10s#           time for each fuzz target
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
 
+.PHONY: man
+man: build ## Write the manual pages into bin/man1
+	@bin/tenet man --dir bin/man1
+
 .PHONY: run
 run: build ## Judge the sample change and the sample payment with the starter packs, then serve them
 	@echo "== tenet check < examples/change.diff"
@@ -52,6 +56,7 @@ demo: build ## Fill a database with a year of an invented company, then serve it
 
 .PHONY: build
 build: ## Build bin/tenet, a static binary
+	@[ -e bin/tenet ] || echo "== building bin/tenet; the first build compiles every library and takes minutes, later ones seconds" >&2
 	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/tenet ./cmd/tenet
 
 # The race detector needs cgo. SQLite, which is C turned into Go, runs without it: its memory is its own, and to watch it takes a third

@@ -86,6 +86,7 @@ type grammar struct {
 	Doctor      doctorCommand       `cmd:"" help:"Look for what is wrong with the settings, the server, the models, the clocks and the hooks."`
 	Upgrade     upgradeCommand      `cmd:"" help:"Ask whether a newer release exists."`
 	Completion  completionCommand   `cmd:"" help:"Print a script by which a shell completes commands and flags."`
+	Man         manCommand          `cmd:"" help:"Print the manual page of a command, or write all of them."`
 	Version     versionCommand      `cmd:"" help:"Print the version."`
 }
 
@@ -98,6 +99,7 @@ type globals struct {
 	DatabaseURL string `type:"filled" name:"database-url" placeholder:"URL" help:"PostgreSQL database instead of the embedded one ($$TENET_DATABASE_URL)."`
 	Config      string `type:"filled" placeholder:"FILE" help:"Settings file ($$TENET_CONFIG). Default is tenet.yaml in the current folder, and else in tenet/ of the user's configuration folder; commands that judge skip that of the current folder."`
 	Color       string `enum:"auto,always,never" default:"auto" help:"Colours: ${enum}. auto is on a terminal, unless $$NO_COLOR is set."`
+	NoPager     bool   `help:"Print long output as it is, instead of showing it in $$TENET_PAGER, $$PAGER or less on a terminal."`
 }
 
 // exit ends a command with a code and without a message.
@@ -110,7 +112,7 @@ type left int
 
 // Main runs a command line (without the program's name) and returns its exit code. It ends when ctx does.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) int {
-	s := &session{stdin: stdin, in: interruptible{ctx, stdin}, out: stdout, err: stderr, env: lookup(environ)}
+	s := &session{stdin: stdin, in: interruptible{ctx, stdin}, out: stdout, err: stderr, env: lookup(environ), isSet: naming(environ)}
 	err := s.run(ctx, args)
 	return s.conclude(ctx, err)
 }

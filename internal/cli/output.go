@@ -27,7 +27,7 @@ func show[T any](s *session, o output, answer T, err error, print func(*session,
 	case o.json():
 		return printJSON(s.out, answer)
 	}
-	return print(s, answer)
+	return paged(s, func() error { return print(s, answer) })
 }
 
 // showPage shows the items of a page, and for people how many it leaves out.

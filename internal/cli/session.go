@@ -18,7 +18,9 @@ type session struct {
 	out, err io.Writer
 	env      func(string) string
 	globals  *globals
-	settings *settingsText // the settings file that is named, if it was read from a commit
+	settings *settingsText     // the settings file that is named, if it was read from a commit
+	isSet    func(string) bool // whether the environment has a variable, also an empty one
+	columns  int               // width of the terminal while output is collected for a pager; 0 asks the stream
 	colour   bool
 	working  bool // an embedded node carries out background work
 	follow   bool // an embedded node sees what other processes change
@@ -63,6 +65,16 @@ func lookup(environ []string) func(string) string {
 		}
 	}
 	return func(name string) string { return values[name] }
+}
+
+// naming returns whether an environment in the form of os.Environ has a variable.
+func naming(environ []string) func(string) bool {
+	names := make(map[string]bool, len(environ))
+	for _, entry := range environ {
+		name, _, _ := strings.Cut(entry, "=")
+		names[name] = true
+	}
+	return func(name string) bool { return names[name] }
 }
 
 // isTerminal reports whether a stream is a terminal.
@@ -126,6 +138,9 @@ func (s *session) progress(what string) (done func()) {
 
 // width is how many columns lines may have; a stream that is no terminal has no limit, which is 0.
 func (s *session) width() int {
+	if s.columns > 0 {
+		return s.columns
+	}
 	if f, ok := s.out.(*os.File); ok {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
 			return w

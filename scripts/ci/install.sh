@@ -3,6 +3,8 @@
 #
 #   TENET_RELEASES=https://github.com/OWNER/tenet/releases install.sh VERSION FOLDER
 #
+# OWNER is the account on GitHub whose releases you use.
+#
 # TENET_SHA256 pins the archive for this machine: its SHA-256, in hex. Without it, the archive must be the one that checksums.txt of the release names.
 # It needs curl, tar (unzip on Windows) and sha256sum or shasum, and exits with 2 if it cannot do it.
 set -eu

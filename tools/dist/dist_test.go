@@ -33,6 +33,12 @@ func sample(t *testing.T) *release {
 		t.Fatal(err)
 	}
 	r := &release{root: "../..", out: t.TempDir(), work: t.TempDir(), version: "1.2.0-rc.1", time: time.Unix(1_700_000_000, 0).UTC()}
+	if err := os.MkdirAll(r.manualFolder(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(r.manualFolder(), "tenet.1"), []byte(".TH TENET 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, p := range []platform{{"linux", "amd64"}, {"linux", "arm64"}, {"windows", "amd64"}} {
 		r.built = append(r.built, built{p, self})
 	}
@@ -124,6 +130,29 @@ func TestFilesOfARelease(t *testing.T) {
 	}
 }
 
+// The files that people download name the releases that they come from.
+func TestAddressOfReleases(t *testing.T) {
+	r := &release{releases: "https://github.com/Acme/tenet/releases/"}
+	const text = "include: https://github.com/OWNER/tenet/releases/download\nrepository: ghcr.io/OWNER/tenet\n"
+	if got := string(r.addressed([]byte(text))); got != "include: https://github.com/Acme/tenet/releases/download\nrepository: ghcr.io/acme/tenet\n" {
+		t.Error(got)
+	}
+	r.releases = "https://files.example.com/tenet"
+	if got := string(r.addressed([]byte(text))); got != "include: https://files.example.com/tenet/download\nrepository: ghcr.io/OWNER/tenet\n" {
+		t.Error(got)
+	}
+	r.releases = ""
+	if got := string(r.addressed([]byte(text))); got != text {
+		t.Error(got)
+	}
+	for _, path := range []string{"../../deploy/gitlab/tenet.gitlab-ci.yml", "../../scripts/ci/install.sh"} {
+		file, err := os.ReadFile(path)
+		if err != nil || !bytes.Contains(file, []byte(someReleases)) {
+			t.Errorf("%s: %v; it does not name the address that is replaced", path, err)
+		}
+	}
+}
+
 // A wheel lists its files with their digests, carries the program as a script and is for one platform.
 func TestWheel(t *testing.T) {
 	const name = "tenet_rules-1.2.0rc1-py3-none-win_amd64.whl"
@@ -176,7 +205,7 @@ func TestRPM(t *testing.T) {
 	for _, f := range files {
 		modes[f.Name()] = f.Mode() & 0o777
 	}
-	for name, mode := range map[string]int{"/usr/bin/tenet": 0o755, "/usr/lib/systemd/system/tenet.service": 0o644, "/etc/tenet/tenet.yaml": 0o644, "/usr/lib/sysusers.d/tenet.conf": 0o644} {
+	for name, mode := range map[string]int{"/usr/bin/tenet": 0o755, "/usr/lib/systemd/system/tenet.service": 0o644, "/etc/tenet/tenet.yaml": 0o644, "/usr/lib/sysusers.d/tenet.conf": 0o644, "/usr/share/man/man1/tenet.1.gz": 0o644} {
 		if modes[name] != mode {
 			t.Errorf("%s has mode %o, want %o", name, modes[name], mode)
 		}

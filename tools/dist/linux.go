@@ -24,20 +24,24 @@ if [ -d /run/systemd/system ]; then systemctl daemon-reload; fi
 	if err := os.WriteFile(afterInstall, []byte(script), 0o600); err != nil {
 		return err
 	}
+	manuals, err := r.manualFiles()
+	if err != nil {
+		return err
+	}
 	for _, b := range r.on("linux") {
 		info := &nfpm.Info{
 			Name: "tenet", Arch: b.arch, Platform: "linux", Version: r.version, Release: "1", MTime: r.time,
 			Section: "devel", Priority: "optional", Maintainer: "The Tenet authors", Vendor: "The Tenet authors", License: "Apache-2.0",
 			Description: "Rule governance and evaluation\n Tenet stores rules and answers, with evidence, whether a change, a payment or an action keeps them.",
 			Overridables: nfpm.Overridables{
-				Contents: files.Contents{
+				Contents: append(files.Contents{
 					r.content(b.path, "/usr/bin/tenet", "", executable),
 					r.content("deploy/systemd/tenet.service", "/usr/lib/systemd/system/tenet.service", "", plain),
 					r.content("deploy/systemd/tenet.sysusers", "/usr/lib/sysusers.d/tenet.conf", "", plain),
 					r.content("deploy/systemd/tenet.yaml", "/etc/tenet/tenet.yaml", files.TypeConfigNoReplace, plain),
 					r.content("LICENSE", "/usr/share/doc/tenet/LICENSE", "", plain),
 					r.content("README.md", "/usr/share/doc/tenet/README.md", "", plain),
-				},
+				}, manuals...),
 				Scripts: nfpm.Scripts{PostInstall: afterInstall},
 				RPM:     nfpm.RPM{BuildHost: "localhost", Summary: "Rule governance and evaluation", Group: "Unspecified", Packager: "The Tenet authors"},
 			},

@@ -99,6 +99,9 @@ func run(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := r.manuals(ctx); err != nil {
+		return err
+	}
 	for _, step := range []struct {
 		what string
 		make func() error

@@ -24,7 +24,7 @@ var reading = words(`check submit ask author replay feedback serve mcp search sc
 	conflicts/show snapshots/environments snapshots/simulations
 	hook/claude-code hook/cursor hook/codex hook/gemini hook/copilot hook/windsurf hook/git hook/pre-commit hook/status hook/test hook/reference-transaction
 	fleet/list bundle/build bundle/pull bundle/verify bundle/inspect bundle/key
-	gateway/mcp gateway/pins/list completion doctor`)
+	gateway/mcp gateway/pins/list completion man doctor`)
 
 // groups are the commands of Tenet that have commands of their own.
 var groups = words(`config projects queue waivers retention holds approvals policy rules nodes documents candidates conflicts cases snapshots alerts webhooks audit keys agents cache jobs hook evaluations gateway gateway/pins bundle fleet`)
