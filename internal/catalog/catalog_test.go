@@ -345,9 +345,10 @@ func TestImportIsAllOrNothing(t *testing.T) {
 rules:
   - {slug: D-1, statement: Changed.}
   - {slug: D-3, statement: New.}
-  - {slug: D-4, statement: Wrong., severity: AWFUL, check: {cel: "1 +"}}
+  - {slug: D-4, statement: Wrong., check: {cel: "1 +"}}
   - {slug: D-5, statement: Wrong too., check: {pattern: {regex: "("}}}
 `)
+		bad.Rules[2].Severity = "AWFUL" // as a request in JSON may have it
 		_, err = c.Import(ctx, "default", bad, catalog.ImportOptions{})
 		if got := fields(err); got != "rules[2].severity rules[3].check.pattern.regex" {
 			t.Errorf("wrong fields: %q (%v)", got, err)

@@ -1,143 +1,27 @@
 package catalog
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"slices"
-	"strings"
-	"time"
-	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/lexer"
-	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
 
 	"tenet/internal/rule"
+	"tenet/internal/rulefile"
 	"tenet/internal/wire"
 )
 
 // MaxImport is how many rules one file may hold.
 const MaxImport = 20_000
 
-// ParseYAML reads a file in YAML (and so also JSON). Unknown and repeated keys, anchors and aliases are refused.
+// ParseYAML reads a file in YAML or JSON. Unknown and repeated keys, anchors and aliases are refused, and what is wrong with the form of a
+// file is reported all at once, with lines; see [rulefile.Parse].
 func ParseYAML(data []byte) (*wire.RuleFile, error) {
-	if !utf8.Valid(data) {
-		return nil, rule.Errorf(rule.CodeInvalid, "the rule file is not valid UTF-8")
-	}
-	if bytes.IndexByte(data, 0) >= 0 {
-		return nil, rule.Errorf(rule.CodeInvalid, "the rule file holds a NUL character")
-	}
-	if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && trimmed[0] == '{' {
-		return parseJSON(trimmed)
-	}
-	tokens := lexer.Tokenize(string(data))
-	if err := noAliases(tokens); err != nil {
-		return nil, err
-	}
-	invalid := func(err error) error {
-		return rule.Errorf(rule.CodeInvalid, "the rule file is not valid: %s", strings.TrimSpace(yaml.FormatError(err, false, false)))
-	}
-	parsed, err := parser.Parse(tokens, 0)
-	if err != nil {
-		return nil, invalid(err)
-	}
-	f := &wire.RuleFile{}
-	read := 0
-	for _, doc := range parsed.Docs {
-		if doc.Body == nil {
-			continue
-		}
-		if read++; read > 1 {
-			return nil, rule.Errorf(rule.CodeInvalid, "the rule file holds more than one YAML document")
-		}
-		dec := yaml.NewDecoder(strings.NewReader(""), yaml.Strict(), yaml.CustomUnmarshaler(readTime))
-		if err := dec.DecodeFromNode(doc.Body, f); err != nil && !errors.Is(err, io.EOF) {
-			return nil, invalid(err)
-		}
-	}
-	for i := range f.Cases {
-		f.Cases[i].Facts = numbers(f.Cases[i].Facts)
-	}
-	return f, nil
-}
-
-// readTime reads a time or a date, in UTC unless it has an offset. The YAML library reads an invalid time as the year 1, which
-// would put a rule out of force by a typing error.
-func readTime(t *time.Time, text []byte) error {
-	s := strings.Trim(strings.TrimSpace(string(text)), `"'`)
-	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
-		if parsed, err := time.Parse(layout, s); err == nil {
-			*t = parsed
-			return nil
-		}
-	}
-	return fmt.Errorf("%q is not a time such as 2026-01-31 or 2026-01-31T12:00:00Z", s)
-}
-
-// numbers turns the numbers that YAML decodes into those that JSON decodes, as facts have them.
-func numbers[T any](v T) T {
-	var walk func(v any) any
-	walk = func(v any) any {
-		switch v := v.(type) {
-		case uint64:
-			return float64(v)
-		case int64:
-			return float64(v)
-		case map[string]any:
-			for key, inner := range v {
-				v[key] = walk(inner)
-			}
-		case []any:
-			for i, inner := range v {
-				v[i] = walk(inner)
-			}
-		}
-		return v
-	}
-	out, _ := walk(v).(T)
-	return out
-}
-
-func parseJSON(data []byte) (*wire.RuleFile, error) {
-	f := &wire.RuleFile{}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(f); err != nil {
-		return nil, rule.Errorf(rule.CodeInvalid, "the rule file is not valid JSON: %s", err.Error())
-	}
-	if dec.More() {
-		return nil, rule.Errorf(rule.CodeInvalid, "the rule file holds more than one JSON value")
-	}
-	return f, nil
-}
-
-// maxDepth bounds the nesting of a YAML file; rules need six levels.
-const maxDepth = 32
-
-// noAliases refuses what lets a small file grow large or deep when it is read.
-func noAliases(tokens token.Tokens) error {
-	depth := 0
-	for _, t := range tokens {
-		switch t.Type { //nolint:exhaustive // only these can do harm
-		case token.AnchorType, token.AliasType, token.MergeKeyType:
-			return rule.Errorf(rule.CodeInvalid, "line %d: anchors, aliases and merge keys are not supported in rule files", t.Position.Line)
-		case token.SequenceStartType, token.MappingStartType:
-			depth++
-		case token.SequenceEndType, token.MappingEndType:
-			depth--
-		}
-		if depth > maxDepth || t.Position.IndentNum > 4*maxDepth {
-			return rule.Errorf(rule.CodeInvalid, "line %d: the file is nested too deeply", t.Position.Line)
-		}
-	}
-	return nil
+	f, _, err := rulefile.Parse(data)
+	return f, err
 }
 
 // withDefaults joins the file's defaults into an input.
@@ -228,4 +112,37 @@ func YAML(f *wire.RuleFile) ([]byte, error) {
 		return nil, fmt.Errorf("catalog: writing YAML: %w", err)
 	}
 	return b, nil
+}
+
+// CheckFile returns an invalid error with everything that is wrong with the rules of a file and can be said without the corpus, by
+// field; nil if nothing is.
+func CheckFile(f *wire.RuleFile) error {
+	var p rule.Problems
+	inputs := make([]wire.RuleInput, len(f.Rules))
+	seen := map[string]int{}
+	for i, in := range f.Rules {
+		inputs[i] = withDefaults(f, in)
+		for _, key := range keys(in) {
+			if first, ok := seen[key]; ok {
+				p.Add(fmt.Sprintf("rules[%d]", i), "has the same id or slug %q as rules[%d]", key, first)
+			}
+			seen[key] = i
+		}
+	}
+	uncompiled := compileAll(inputs)
+	for i := range inputs {
+		r := rule.Rule{}
+		r.Assign(&inputs[i])
+		r.Normalize()
+		if r.Statement == "" {
+			r.Statement = "of the rule that exists"
+		}
+		at := fmt.Sprintf("rules[%d]", i)
+		err := validateFields(&r)
+		p.AddAll(at, err)
+		if err == nil {
+			p.AddAll(at, uncompiled[i])
+		}
+	}
+	return p.Err("the rule file is invalid")
 }

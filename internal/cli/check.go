@@ -19,6 +19,7 @@ import (
 	"tenet/internal/rule"
 	"tenet/internal/text"
 	"tenet/internal/wire"
+	"tenet/internal/wire/op"
 )
 
 // checkCommand is `tenet check`.
@@ -55,6 +56,7 @@ type checkCommand struct {
 	Verbose bool     `group:"Result" short:"v" help:"Show the rules that are kept, too."`
 
 	waited bool // for an approval
+	found  map[string]*rule.Rule
 }
 
 func (checkCommand) Help() string {
@@ -195,6 +197,9 @@ func (k *checkCommand) judge(ctx context.Context, s *session, t *trust) (e *rule
 	if e, err = k.ask(ctx, c, subject); err == nil && k.Wait > 0 {
 		e, err = k.await(ctx, s, c, subject, e)
 	}
+	if err == nil {
+		k.describe(ctx, c, e)
+	}
 	if err == nil && k.Base != "" {
 		known, err = k.knownFindings(ctx, c, subject, e)
 	}
@@ -293,7 +298,8 @@ func (k *checkCommand) report(s *session, e *rule.Evaluation, known map[*rule.Ru
 	if empty && (k.Format == "text" || k.Format == "github") && k.Output == "" {
 		return nil
 	}
-	o := report.Options{Color: s.colour && k.Output == "", Version: version(), Verbose: k.Verbose, ConfirmFails: k.FailOn == "confirmation", NotKept: s.scratch, Known: known}
+	o := k.options(s, known)
+	o.Color = s.colour && k.Output == ""
 	if k.Output == "" {
 		return report.Write(s.out, report.Format(k.Format), e, o)
 	}
@@ -306,9 +312,39 @@ func (k *checkCommand) report(s *session, e *rule.Evaluation, known map[*rule.Ru
 	return nil
 }
 
+func (k *checkCommand) options(s *session, known map[*rule.RuleVerdict]bool) report.Options {
+	server := strings.TrimRight(s.globals.Server, "/")
+	if server == "" && k.Rules == "" {
+		server = strings.TrimRight(s.env("TENET_SERVER"), "/")
+	}
+	return report.Options{
+		Version: version(), Verbose: k.Verbose, ConfirmFails: k.FailOn == "confirmation", NotKept: s.scratch, Known: known, Server: server, Rules: k.found,
+	}
+}
+
+// maxDescribed bounds the rules whose rationale and tags a report asks for.
+const maxDescribed = 100
+
+// describe gets the rules that have objected, for their rationale and tags, if a report shows them. What cannot be read is left out.
+func (k *checkCommand) describe(ctx context.Context, c *client.Client, e *rule.Evaluation) {
+	if k.Format != string(report.SARIF) && !slices.ContainsFunc(k.Also, func(a string) bool { return strings.HasPrefix(a, string(report.SARIF)+"=") }) {
+		return
+	}
+	k.found = map[string]*rule.Rule{}
+	for i := range e.RuleVerdicts {
+		v := &e.RuleVerdicts[i]
+		if v.Verdict == rule.Allow || k.found[v.RuleID] != nil || len(k.found) == maxDescribed {
+			continue
+		}
+		if r, err := client.Get(ctx, c, op.GetRule.At(v.RuleID)); err == nil {
+			k.found[v.RuleID] = &r
+		}
+	}
+}
+
 // also writes the further reports.
 func (k *checkCommand) also(s *session, e *rule.Evaluation, known map[*rule.RuleVerdict]bool) error {
-	o := report.Options{Version: version(), Verbose: k.Verbose, ConfirmFails: k.FailOn == "confirmation", NotKept: s.scratch, Known: known}
+	o := k.options(s, known)
 	for _, wanted := range k.Also {
 		format, path, _ := strings.Cut(wanted, "=")
 		if err := writeTo(s, path, func(w io.Writer) error { return report.Write(w, report.Format(format), e, o) }); err != nil {

@@ -223,8 +223,12 @@ func printError(s *session, err error) {
 		before = ""
 	}
 	fmt.Fprintf(s.err, "%s %s%s\n", s.red("tenet:"), before, e.Message)
-	for _, f := range e.Fields {
+	in, _ := errors.AsType[*filesError](err)
+	for i, f := range e.Fields {
 		fmt.Fprintf(s.err, "  %s: %s\n", s.bold(f.Field), f.Message)
+		if in != nil && in.excerpts[i] != "" {
+			fmt.Fprintln(s.err, s.dim(in.excerpts[i]))
+		}
 	}
 	printRequest(s, err)
 }

@@ -22,6 +22,7 @@ type rulesCommands struct {
 	Import rulesImportCommand `cmd:"" help:"Create and update rules from files: all, or none."`
 	Export rulesExportCommand `cmd:"" help:"Write the rules as a file, in a stable order."`
 	Plan   rulesPlanCommand   `cmd:"" help:"Show the changes that apply would make."`
+	Schema rulesSchemaCommand `cmd:"" help:"Print the JSON Schema of rule files, for editors."`
 	Lint   rulesLintCommand   `cmd:"" help:"List wording that makes rules hard to judge."`
 	Health rulesHealthCommand `cmd:"" help:"Show the health score of a rule, from 0 to 100."`
 	Apply  rulesApplyCommand  `cmd:"" help:"Change the rules to match the files, after showing the changes."`

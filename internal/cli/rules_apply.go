@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"tenet/internal/client"
@@ -55,6 +56,9 @@ func (k *rulesImportCommand) Run(ctx context.Context, s *session) error {
 func openRules(ctx context.Context, s *session, path string) (*ruleFiles, *wire.RuleFile, error) {
 	files, err := loadRules(ctx, path, s.in)
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := files.check(); err != nil {
 		return nil, nil, err
 	}
 	joined, err := files.join()
@@ -146,7 +150,19 @@ type rulesPlanCommand struct {
 	Path     string `arg:"" help:"Rule file, folder of rule files, or - for stdin."`
 	Prune    bool   `help:"Retire the rules that the files do not name; remove such nodes and attachments, if the files have a federation."`
 	ExitCode bool   `help:"Exit with 1 if there are changes."`
+	Verify   bool   `help:"Also show what the changes would lead to: lint, failing test cases, contradictions, and recorded evaluations that would be decided in another way."`
+	Replay   int    `default:"50" placeholder:"N" help:"With --verify: how many recorded evaluations each changed rule is tried on, up to 100; 0 tries none."`
 	output
+}
+
+func (rulesPlanCommand) Help() string {
+	return `Nothing is stored and no model is asked.
+
+    tenet rules plan rules/
+    tenet rules plan rules/ --verify --exit-code
+
+Exit codes: 0; 1 if there are changes and --exit-code is given, or if --verify finds failing test cases or contradictions; 2 if the files
+could not be planned.`
 }
 
 func (k *rulesPlanCommand) Run(ctx context.Context, s *session) error {
@@ -161,13 +177,27 @@ func (k *rulesPlanCommand) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return files.locate(err)
 		}
-		if k.json() {
-			err = printJSON(s.out, result)
-		} else {
-			warnUnnamed(s, files)
-			err = printPlan(s, &result)
+		var found []verified
+		if k.Verify {
+			if found, err = verify(ctx, s, c, files, &result, k.Replay); err != nil {
+				return err
+			}
 		}
-		if err == nil && k.ExitCode && changes(&result) > 0 {
+		switch {
+		case k.json() && k.Verify:
+			err = printJSON(s.out, struct {
+				rule.ImportResult
+				Verified []verified `json:"verified"`
+			}{result, found})
+		case k.json():
+			err = printJSON(s.out, result)
+		default:
+			warnUnnamed(s, files)
+			if err = printPlan(s, &result); err == nil && k.Verify {
+				err = printVerified(s, found)
+			}
+		}
+		if err == nil && (k.ExitCode && changes(&result) > 0 || slices.ContainsFunc(found, func(v verified) bool { return v.bad() })) {
 			return exit(exitFound)
 		}
 		return err
@@ -283,13 +313,6 @@ func printPlan(s *session, r *rule.ImportResult) error {
 	}
 	_, err := s.out.Write(b.Bytes())
 	return err
-}
-
-// printFields shows the fields that a change changes.
-func printFields(s *session, b *bytes.Buffer, fields []rule.FieldChange) {
-	for _, f := range fields {
-		fmt.Fprintf(b, "    %s: %s %s %s\n", f.Field, s.red(value(f.Before)), s.dim("→"), s.green(value(f.After)))
-	}
 }
 
 // printWeakens shows in which ways a rule would demand less.

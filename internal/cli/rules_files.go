@@ -16,14 +16,28 @@ import (
 
 	"tenet/internal/catalog"
 	"tenet/internal/rule"
+	"tenet/internal/rulefile"
 	"tenet/internal/wire"
 )
 
 // ruleFiles are the rule files of a folder in the order of their paths, or one file.
 type ruleFiles struct {
-	paths []string
-	files []*wire.RuleFile
+	paths   []string
+	files   []*wire.RuleFile
+	sources []*rulefile.Source
 }
+
+// filesError lists the faults of rule files, with the lines that they are in.
+type filesError struct {
+	wrong    *rule.Error
+	excerpts []string // of the fields; empty for those that no file has
+}
+
+// Error implements [error].
+func (e *filesError) Error() string { return e.wrong.Error() }
+
+// Unwrap returns the error without the lines.
+func (e *filesError) Unwrap() error { return e.wrong }
 
 // loadRules reads a rule file, all *.yaml, *.yml and *.json files below a folder, or stdin for -.
 func loadRules(ctx context.Context, path string, stdin io.Reader) (*ruleFiles, error) {
@@ -35,25 +49,86 @@ func loadRules(ctx context.Context, path string, stdin io.Reader) (*ruleFiles, e
 		}
 	}
 	r := &ruleFiles{}
+	wrong := &filesError{wrong: rule.Errorf(rule.CodeInvalid, "the rule files are not valid")}
 	for _, p := range paths {
 		data, err := readPath(ctx, p, stdin)
 		if err != nil {
 			return nil, err
 		}
-		if err := r.add(p, data); err != nil {
+		if err := wrong.join(p, r.add(p, data)); err != nil {
 			return nil, err
 		}
+	}
+	if len(wrong.wrong.Fields) > 0 {
+		return nil, wrong
 	}
 	return r, nil
 }
 
-// add reads the content of a file.
+// add reads the content of a file. It is not added if it is wrong.
 func (r *ruleFiles) add(path string, data []byte) error {
-	f, err := catalog.ParseYAML(data)
+	f, source, err := rulefile.Parse(data)
 	if err != nil {
+		return err
+	}
+	r.paths, r.files, r.sources = append(r.paths, path), append(r.files, f), append(r.sources, source)
+	return nil
+}
+
+// join adds what is wrong with one file, and returns other errors as they are.
+func (e *filesError) join(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	in, ok := errors.AsType[*rulefile.Error](err)
+	if !ok {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	r.paths, r.files = append(r.paths, path), append(r.files, f)
+	problems := in.Problems
+	rules, numbers := in.Sound()
+	if others, ok := errors.AsType[*rule.Error](catalog.CheckFile(&wire.RuleFile{Rules: rules})); ok {
+		back := func(m string) string {
+			n, _ := strconv.Atoi(m[len("rules[") : len(m)-1])
+			return fmt.Sprintf("rules[%d]", numbers[n])
+		}
+		for i := range others.Fields {
+			f := &others.Fields[i]
+			f.Field, f.Message = numbered.ReplaceAllStringFunc(f.Field, back), numbered.ReplaceAllStringFunc(f.Message, back)
+		}
+		problems = slices.Concat(problems, in.Source().With(others.Fields).Problems)
+		slices.SortStableFunc(problems, func(a, b *rulefile.Problem) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) })
+	}
+	for _, p := range problems {
+		e.add(path, in.Source(), p)
+	}
+	return nil
+}
+
+// numbered is a rule in an error about a file.
+var numbered = regexp.MustCompile(`rules\[\d{1,9}\]`)
+
+func (e *filesError) add(path string, source *rulefile.Source, p *rulefile.Problem) {
+	field := fmt.Sprintf("%s:%d:%d", path, p.Line, p.Column)
+	if p.Field != "" {
+		field += ": " + p.Field
+	}
+	e.wrong.Fields = append(e.wrong.Fields, rule.FieldError{Field: field, Message: p.Message})
+	e.excerpts = append(e.excerpts, source.Excerpt(p))
+}
+
+// check returns all that is wrong with the rules of the files and can be said without the corpus.
+func (r *ruleFiles) check() error {
+	wrong := &filesError{wrong: rule.Errorf(rule.CodeInvalid, "the rule files are not valid")}
+	for i, f := range r.files {
+		if e, ok := errors.AsType[*rule.Error](catalog.CheckFile(f)); ok {
+			for _, p := range r.sources[i].With(e.Fields).Problems {
+				wrong.add(r.paths[i], r.sources[i], p)
+			}
+		}
+	}
+	if len(wrong.wrong.Fields) > 0 {
+		return wrong
+	}
 	return nil
 }
 
@@ -131,23 +206,49 @@ func (r *ruleFiles) locate(err error) error {
 	}
 	moved := *e
 	moved.Fields = slices.Clone(e.Fields)
+	out := &filesError{wrong: &moved, excerpts: make([]string, len(moved.Fields))}
 	for i := range moved.Fields {
 		f := &moved.Fields[i]
+		out.excerpts[i] = r.excerpt(f.Field)
 		f.Field, f.Message = r.place(f.Field), place.ReplaceAllStringFunc(f.Message, r.place)
 	}
-	return &moved
+	return out
+}
+
+// excerpt shows the line of a field of the joined file, or nothing.
+func (r *ruleFiles) excerpt(field string) string {
+	i, inFile := r.find(field)
+	if i < 0 || i >= len(r.sources) {
+		return ""
+	}
+	p := r.sources[i].Place(inFile)
+	return r.sources[i].Excerpt(&p)
 }
 
 // place rewrites the first rules[N] or cases[N] of a field.
 func (r *ruleFiles) place(field string) string {
+	i, inFile := r.find(field)
+	if i < 0 {
+		return field
+	}
+	if i >= len(r.sources) {
+		return r.paths[i] + ": " + inFile
+	}
+	before := field[:place.FindStringIndex(field)[0]]
+	p := r.sources[i].Place(strings.TrimPrefix(inFile, before))
+	return fmt.Sprintf("%s%s:%d:%d: %s", before, r.paths[i], p.Line, p.Column, strings.TrimPrefix(inFile, before))
+}
+
+// find returns the file of a field of the joined file, and the field there; a negative number if no file has it.
+func (r *ruleFiles) find(field string) (int, string) {
 	m := place.FindStringSubmatchIndex(field)
 	if m == nil {
-		return field
+		return -1, field
 	}
 	list := field[m[2]:m[3]]
 	n, err := strconv.Atoi(field[m[4]:m[5]])
 	if err != nil {
-		return field
+		return -1, field
 	}
 	for i, f := range r.files {
 		count := len(f.Rules)
@@ -155,11 +256,11 @@ func (r *ruleFiles) place(field string) string {
 			count = len(f.Cases)
 		}
 		if n < count {
-			return fmt.Sprintf("%s%s: %s[%d]%s", field[:m[0]], r.paths[i], list, n, field[m[1]:])
+			return i, fmt.Sprintf("%s%s[%d]%s", field[:m[0]], list, n, field[m[1]:])
 		}
 		n -= count
 	}
-	return field
+	return -1, field
 }
 
 // unnamed counts the rules that have neither id nor slug.

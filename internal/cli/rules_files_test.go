@@ -90,7 +90,7 @@ func TestErrorsOfJoinedFilesNameFileAndPlace(t *testing.T) {
 		t.Fatal("the error has lost its type")
 	}
 	want := []rule.FieldError{
-		{Field: filepath.Join(dir, "2.yaml") + ": rules[0].check.cel", Message: "has the same slug as " + filepath.Join(dir, "1.yaml") + ": rules[1]"},
+		{Field: filepath.Join(dir, "2.yaml") + ":1:10: rules[0].check.cel", Message: "has the same slug as " + filepath.Join(dir, "1.yaml") + ":1:35: rules[1]"},
 		{Field: "rules[99].statement", Message: "is beyond all files"},
 		{Field: "defaults", Message: "is no rule"},
 	}
@@ -119,11 +119,7 @@ func TestDefaultsForOneRuleAreRefusedInAnyFile(t *testing.T) {
 		"1.yaml": "rules: [{slug: A, statement: a}]",
 		"2.yaml": "defaults: {slug: X}\nrules: [{slug: C, statement: c}]",
 	})
-	files, err := loadRules(t.Context(), dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := files.join(); rule.CodeOf(err) != rule.CodeInvalid {
+	if _, err := loadRules(t.Context(), dir, nil); rule.CodeOf(err) != rule.CodeInvalid || !strings.Contains(err.Error(), "2.yaml:1:12: defaults.slug") {
 		t.Errorf("a slug in defaults gives %v", err)
 	}
 }

@@ -49,7 +49,7 @@ func loadTests(ctx context.Context, root string) (*ruleFiles, []rule.FileCase, e
 		cases = append(cases, f.Cases...)
 		f.Cases = nil // they are tried, not kept
 		if f.Rules != nil || f.Federation != nil {
-			rules.paths, rules.files = append(rules.paths, all.paths[i]), append(rules.files, f)
+			rules.paths, rules.files, rules.sources = append(rules.paths, all.paths[i]), append(rules.files, f), append(rules.sources, all.sources[i])
 		}
 	}
 	if len(rules.files) == 0 {

@@ -74,11 +74,12 @@ var table = map[string]row{
 	"judge":               {layer: block, imports: []string{"diff", "judge/probe", "llm", "norm", "redact", "rule", "store", "subject"}, tests: []string{"catalog"}},
 	"judge/probe":         {layer: block, imports: []string{"rule"}}, // control rules, whose answers are known
 	"lex":                 {layer: block},
-	"telemetry":           {layer: block, imports: []string{"rule"}},                          // traces by OpenTelemetry
-	"tlsfile":             {layer: block, imports: []string{"rule"}},                          // certificates of the server, from files
-	"sso":                 {layer: block, imports: []string{"auth", "rule", "store", "text"}}, // who people are, by identity providers
-	"sso/login":           {layer: block, imports: []string{"wire"}},                          // signing in from the command line
-	"lexicon":             {layer: block},                                                     // English words and what they mean, from WordNet
+	"rulefile":            {layer: block, imports: []string{"rule", "text", "wire"}, tests: []string{"catalog", "/packs"}}, // rule files: their form, schema and faults
+	"telemetry":           {layer: block, imports: []string{"rule"}},                                                       // traces by OpenTelemetry
+	"tlsfile":             {layer: block, imports: []string{"rule"}},                                                       // certificates of the server, from files
+	"sso":                 {layer: block, imports: []string{"auth", "rule", "store", "text"}},                              // who people are, by identity providers
+	"sso/login":           {layer: block, imports: []string{"wire"}},                                                       // signing in from the command line
+	"lexicon":             {layer: block},                                                                                  // English words and what they mean, from WordNet
 	"lint":                {layer: block, imports: []string{"norm", "rule"}},
 	"llm":                 {layer: block, imports: []string{"telemetry"}},
 	"llm/provider":        {layer: block, imports: []string{"llm", "rule", "telemetry"}},
@@ -97,7 +98,7 @@ var table = map[string]row{
 
 	"agent":    {layer: capability, imports: []string{"audit", "auth", "charset", "lint", "llm", "redact", "rule", "subject"}},
 	"approval": {layer: capability, imports: []string{"audit", "auth", "corpus", "job", "rule", "store", "text"}, tests: []string{"api", "app"}},
-	"catalog":  {layer: capability, imports: []string{"audit", "auth", "change", "check", "corpus", "lint", "rule", "store", "subject"}},
+	"catalog":  {layer: capability, imports: []string{"audit", "auth", "change", "check", "corpus", "lint", "rule", "rulefile", "store", "subject"}},
 	"acting":   {layer: capability, imports: []string{"audit", "auth", "rule", "store"}}, // the agents of people
 	"conflict": {
 		layer:   capability,
@@ -175,9 +176,9 @@ var table = map[string]row{
 	"cli": {
 		layer: command,
 		imports: []string{
-			"app", "bundle", "bundle/place", "catalog", "charset", "checkpoint", "client", "config", "discover/archive", "discover/assistant", "discover/exclude",
+			"app", "bundle", "bundle/place", "catalog", "charset", "checkpoint", "client", "config", "console/wordmark", "discover/archive", "discover/assistant", "discover/exclude",
 			"discover/source", "evidence/attest", "gateway", "gateway/pin", "gateway/relay", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
-			"report", "rule", "sandbox", "sso/login", "store", "subject", "telemetry", "tlsfile", "witness",
+			"report", "rule", "rulefile", "sandbox", "sso/login", "store", "subject", "telemetry", "tlsfile", "witness",
 			"discover/source", "evidence/attest", "evidence/pack", "gateway", "gateway/pin", "gateway/relay", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
 			"report", "rule", "sandbox", "sso/login", "store", "subject", "tlsfile", "witness",
 		},

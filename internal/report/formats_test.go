@@ -44,6 +44,8 @@ func readSARIF(t testing.TB, text string) *sarif.Run {
 	if json.Unmarshal([]byte(text), &want) != nil || json.Unmarshal(again, &got) != nil {
 		t.Fatalf("not JSON:\n%s", text)
 	}
+	withoutIndexes(want)
+	withoutIndexes(got) // the library reads absent ones as 0
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("validation did not see the whole report (-report +seen)\n%s", diff)
 	}
@@ -51,6 +53,24 @@ func readSARIF(t testing.TB, text string) *sarif.Run {
 		t.Fatalf("%d runs, want 1", len(doc.Runs))
 	}
 	return doc.Runs[0]
+}
+
+func withoutIndexes(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, key := range []string{"index", "id", "byteOffset", "charOffset", "rank"} {
+			if v[key] == 0.0 {
+				delete(v, key)
+			}
+		}
+		for _, inner := range v {
+			withoutIndexes(inner)
+		}
+	case []any:
+		for _, inner := range v {
+			withoutIndexes(inner)
+		}
+	}
 }
 
 func TestSARIF(t *testing.T) {

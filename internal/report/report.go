@@ -42,6 +42,10 @@ type Options struct {
 	ConfirmFails bool
 	// NotKept says that the record was thrown away, so that its id leads nowhere.
 	NotKept bool
+	// Server is the address of the server that has judged, for links to its console; empty without one.
+	Server string
+	// Rules are rules that gave verdicts, by id, for their rationale, sources and tags; those that are absent have none.
+	Rules map[string]*rule.Rule
 	// Known are verdicts of the evaluation that the base of the change has already: they are listed apart and are no findings.
 	Known map[*rule.RuleVerdict]bool
 }

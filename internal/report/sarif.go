@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 
@@ -34,9 +38,12 @@ const (
 // places is a result for each, because each can be mended alone. Rules in shadow are suppressed results. What was not
 // examined is a notification of the invocation.
 func writeSARIF(b *bytes.Buffer, e *rule.Evaluation, o Options) error {
-	driver := sarif.NewToolComponent().WithName("tenet").WithRules([]*sarif.ReportingDescriptor{})
-	if o.Version != "" {
-		driver.WithVersion(o.Version)
+	version := semantic(o.Version)
+	numbers, _, _ := strings.Cut(version, "-")
+	driver := sarif.NewToolComponent().WithName("tenet").WithFullName("Tenet " + version).WithVersion(numbers).WithSemanticVersion(version).
+		WithRules([]*sarif.ReportingDescriptor{})
+	if o.Server != "" {
+		driver.WithInformationURI(o.Server + "/docs")
 	}
 	run := sarif.NewRun().WithTool(sarif.NewTool().WithDriver(driver)).WithColumnKind("unicodeCodePoints")
 	run.AddInvocation(sarifInvocation(e))
@@ -50,7 +57,7 @@ func writeSARIF(b *bytes.Buffer, e *rule.Evaluation, o Options) error {
 		v := &e.RuleVerdicts[i]
 		if _, ok := index[v.RuleID]; !ok {
 			index[v.RuleID] = len(driver.Rules)
-			driver.AddRule(sarifRule(v))
+			driver.AddRule(sarifRule(v, e.ProjectID, o))
 		}
 		if v.Verdict == rule.Allow {
 			continue
@@ -76,7 +83,78 @@ func writeSARIF(b *bytes.Buffer, e *rule.Evaluation, o Options) error {
 	}
 	report := sarif.NewReport()
 	report.AddRun(run)
-	return writeJSON(b, report)
+	return writeJSON(b, pruned(report))
+}
+
+// pruned returns a report without the -1 that the library writes for absent indexes, offsets and ranks.
+func pruned(report *sarif.Report) any {
+	text, err := json.Marshal(report)
+	if err != nil {
+		return report // writeJSON reports the error
+	}
+	var v any
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	if dec.Decode(&v) != nil {
+		return report
+	}
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for key, inner := range v {
+				switch {
+				case key == "properties": // ours
+				case inner == json.Number("-1"):
+					delete(v, key)
+				default:
+					walk(inner)
+				}
+			}
+		case []any:
+			for _, inner := range v {
+				walk(inner)
+			}
+		}
+	}
+	walk(v)
+	return v
+}
+
+// semantic returns a version in the form of SemVer; that of a program that was built from source begins with 0.0.0.
+func semantic(version string) string {
+	version = strings.TrimPrefix(version, "v")
+	if semver.MatchString(version) {
+		return version
+	}
+	return strings.TrimSuffix("0.0.0-"+notVersion.ReplaceAllString(version, "-"), "-")
+}
+
+var (
+	semver     = regexp.MustCompile(`^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
+	notVersion = regexp.MustCompile(`[^0-9A-Za-z-]+`)
+)
+
+// maxNameWords bounds the words of the name of a rule.
+const maxNameWords = 8
+
+// title makes a name of a statement in the form that viewers expect: KeysMustNotBeInCode. It is empty for a statement without letters of ASCII.
+func title(statement string) string {
+	var b strings.Builder
+	words := 0
+	for word := range strings.FieldsFuncSeq(strings.ReplaceAll(statement, "'", ""), func(r rune) bool {
+		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}) {
+		if words++; words > maxNameWords {
+			break
+		}
+		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	name := b.String()
+	if name == "" || !unicode.IsLetter(rune(name[0])) {
+		return ""
+	}
+	return name
 }
 
 // places lists the locations of a verdict; a single nil, which means the whole subject, if it has none.
@@ -111,19 +189,58 @@ func sarifInvocation(e *rule.Evaluation) *sarif.Invocation {
 	return inv
 }
 
-func sarifRule(v *rule.RuleVerdict) *sarif.ReportingDescriptor {
+func sarifRule(v *rule.RuleVerdict, project string, o Options) *sarif.ReportingDescriptor {
 	help := fmt.Sprintf("%s\n\n%s, severity %s, enforcement %s, version %d.", v.RuleStatement, v.Modality, v.Severity, v.Enforcement, v.RuleVersion)
+	tags := []string{}
+	full := o.Rules[v.RuleID]
+	if full != nil {
+		if full.Rationale != "" {
+			help += "\n\nWhy: " + full.Rationale
+		}
+		for _, ref := range full.SourceRefs {
+			help += "\n\nSource: " + strings.TrimSpace(ref.URI+" "+ref.Section)
+		}
+		tags = append(tags, full.Tags...)
+	}
 	short := headline(v.RuleStatement, 120)
-	d := sarif.NewRule(name(v)).WithName(name(v)).
+	d := sarif.NewRule(name(v)).
 		WithShortDescription(sarif.NewMultiformatMessageString().WithText(short)).
 		WithFullDescription(sarif.NewMultiformatMessageString().WithText(text.FitRunes(v.RuleStatement, sarifDescription, "..."))).
-		WithHelp(sarif.NewMultiformatMessageString().WithText(help))
+		WithHelp(sarif.NewMultiformatMessageString().WithText(text.FitRunes(help, sarifText, "...")))
+	if t := title(v.RuleStatement); t != "" && t != name(v) {
+		d.WithName(t)
+	}
+	if uri := helpURI(v, full, project, o.Server); uri != "" {
+		d.WithHelpURI(uri)
+	}
 	d.DefaultConfiguration = sarif.NewReportingConfiguration()
 	d.DefaultConfiguration.Level = level(v.Severity)
 	d.Properties = sarif.NewPropertyBag().Add("rule_id", v.RuleID).Add("rule_version", v.RuleVersion).
-		Add("severity", v.Severity).Add("modality", v.Modality).Add("enforcement", v.Enforcement).
-		Add("security-severity", securitySeverity(v.Severity)).Add("problem.severity", problemSeverity(v.Severity))
+		Add("severity", v.Severity).Add("modality", v.Modality).Add("enforcement", v.Enforcement).Add("problem.severity", problemSeverity(v.Severity))
+	// Code scanners take every rule with this figure for one about security.
+	if full == nil || slices.Contains(tags, "security") {
+		d.Properties.Add("security-severity", securitySeverity(v.Severity))
+	}
+	if len(tags) > 0 {
+		d.Properties.Add("tags", tags)
+	}
 	return d
+}
+
+// helpURI returns the address of a rule: its page in the console, or without a server the source that it comes from.
+func helpURI(v *rule.RuleVerdict, full *rule.Rule, project, server string) string {
+	if server != "" {
+		return server + "/console/p/" + url.PathEscape(project) + "/rules/" + url.PathEscape(v.RuleID)
+	}
+	if full == nil {
+		return ""
+	}
+	for _, ref := range full.SourceRefs {
+		if u, err := url.Parse(ref.URI); err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" {
+			return u.String()
+		}
+	}
+	return ""
 }
 
 func sarifResult(v *rule.RuleVerdict, l *rule.Location) *sarif.Result {

@@ -16,6 +16,7 @@ import (
 // reading are the commands of Tenet that take nothing out: the first word, or the first two.
 var reading = words(`check submit ask author replay feedback serve mcp search scan test eval insights report health upgrade version whoami servers usage
 	waivers/list retention/show holds/list holds/show approvals/list approvals/show policy/show projects/list projects/show config/show config/check rules/list rules/get rules/nodes rules/applicable rules/export rules/plan rules/lint rules/health rules/conflicts rules/pending rules/history rules/diff nodes/tree nodes/list nodes/resolve nodes/get nodes/effective nodes/diff
+	waivers/list approvals/list approvals/show policy/show projects/list projects/show config/show config/check rules/list rules/get rules/nodes rules/applicable rules/export rules/plan rules/schema rules/lint rules/health rules/conflicts rules/pending rules/history rules/diff nodes/tree nodes/list nodes/resolve nodes/get nodes/effective nodes/diff
 	documents/list documents/get documents/search documents/upload documents/extract candidates/list candidates/show candidates/scans candidates/exclusions conflicts/list conflicts/scan queue/list
 	cases/list cases/generate snapshots/create snapshots/list snapshots/diff snapshots/simulate snapshots/check snapshots/history snapshots/verify alerts/list alerts/show
 	evaluations/list evaluations/show webhooks/list webhooks/test webhooks/deliveries audit/verify audit/list audit/show audit/export keys/list agents/list agents/suspensions cache/stats jobs/list jobs/get

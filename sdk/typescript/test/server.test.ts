@@ -51,7 +51,7 @@ test("a file that breaks a rule", async () => {
   assert.equal(e.overall_verdict, "DENY");
   assert.ok(e.violations.some((v) => v.locations[0]?.file_path === "settings.py" && v.locations[0].start_line === 3));
   const record = await client.api.getEvaluation(e.evaluation_id);
-  assert.equal(record.evaluation.overall_verdict, "DENY");
+  assert.equal(record.evaluation?.overall_verdict, "DENY");
 });
 
 test("a stream ends with the evaluation", async () => {
