@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -187,6 +188,36 @@ func TestActionWithARelease(t *testing.T) {
 		if code != with.code || !strings.Contains(printed, with.says) {
 			t.Errorf("%s: exit code %d, want %d and %q in\n%s", test, code, with.code, with.says, printed)
 		}
+	}
+
+	// With review, the finding is a comment beside its line. What the forge answers does not change the verdict.
+	var commented []string
+	forge := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Header.Get("Authorization") != "Bearer of the workflow":
+			w.WriteHeader(http.StatusUnauthorized)
+		case r.URL.Path == "/repos/acme/pay/pulls/7":
+			_, _ = w.Write([]byte(`{"head": {"sha": "` + strings.Repeat("0a", 20) + `"}}`))
+		case r.Method == http.MethodGet:
+			_, _ = w.Write([]byte(`[]`))
+		default:
+			body, _ := io.ReadAll(r.Body)
+			commented = append(commented, r.URL.Path+" "+string(body))
+			w.WriteHeader(http.StatusCreated)
+			_, _ = w.Write([]byte(`{}`))
+		}
+	}))
+	defer forge.Close()
+	inputs := map[string]string{"base": "main", "rules": "rules.yaml", "download": server.URL + "/good", "review": "true", "token": "of the workflow"}
+	environ := []string{"GITHUB_API_URL=" + forge.URL, "GITHUB_REPOSITORY=acme/pay", "GITHUB_REF=refs/pull/7/merge"}
+	code, printed := action(t, repository, inputs, environ...)
+	if code != 1 || !strings.Contains(printed, "comments: 1 new") || len(commented) != 1 ||
+		!strings.HasPrefix(commented[0], "/repos/acme/pay/pulls/7/comments ") || !strings.Contains(commented[0], `"path":"app.py"`) || !strings.Contains(commented[0], `"line":2`) {
+		t.Errorf("exit code %d, comments %q, printed\n%s", code, commented, printed)
+	}
+	inputs["token"] = "of a fork"
+	if code, printed := action(t, repository, inputs, environ...); code != 1 || !strings.Contains(printed, "::warning title=Tenet::No comments: ") {
+		t.Errorf("without the permission: exit code %d and\n%s", code, printed)
 	}
 }
 

@@ -74,8 +74,9 @@ func (s TestCases) Routes(r *rest.Router) {
 	})
 	rest.Handle(r, rest.Operation{
 		ID: "propose-check", Route: op.ProposeCheck.Route(), Role: auth.Reviewer, Summary: "Let the model propose a check for a rule",
-		Description: "Tries each proposal on all test cases of the rule and lists those that agree with every one, with their agreement " +
-			"with recorded evaluations. Changes nothing: a person adopts one by revising the rule. 503 without a model.",
+		Description: "The model is shown half of the test cases. Lists the checks that agree with these and deny no other that keeps the rule. A check decides " +
+			"denials only, unless it also agrees with the cases held back, with variants of all cases and with recorded evaluations. " +
+			"Changes nothing: a person adopts one by revising the rule. 503 without a model.",
 	}, func(ctx context.Context, in *ruleRef) (wire.Proposals, error) {
 		return s.Sandbox.Propose(ctx, rest.Project(ctx), in.ID)
 	})

@@ -17,7 +17,7 @@ import (
 // Report is the result of a check.
 type Report struct {
 	Proven bool `json:"proven"`
-	// Summary is what is proven, or why it is not.
+	// Summary names the entries that are proven, or says why nothing is.
 	Summary string `json:"summary"`
 	Rows    []Row  `json:"rows"`
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -319,8 +320,29 @@ func (k *checkCommand) options(s *session, known map[*rule.RuleVerdict]bool) rep
 	}
 	return report.Options{
 		Version: version(), Verbose: k.Verbose, ConfirmFails: k.FailOn == "confirmation", NotKept: s.scratch, Known: known, Server: server, Rules: k.found,
+		Files: filesOf(s),
 	}
 }
+
+// filesOf returns where the files of the commit are that a pipeline of GitHub or GitLab judges, or "" elsewhere.
+func filesOf(s *session) string {
+	web, commit, between := "", "", "/blob/"
+	switch {
+	case s.env("GITHUB_ACTIONS") == "true":
+		web, commit = strings.TrimRight(s.env("GITHUB_SERVER_URL"), "/")+"/"+s.env("GITHUB_REPOSITORY"), s.env("GITHUB_SHA")
+	case s.env("GITLAB_CI") != "":
+		web, commit, between = strings.TrimRight(s.env("CI_PROJECT_URL"), "/"), s.env("CI_COMMIT_SHA"), "/-/blob/"
+	}
+	if !webForm.MatchString(web) || !commitForm.MatchString(commit) {
+		return ""
+	}
+	return web + between + commit
+}
+
+var (
+	webForm    = regexp.MustCompile(`^https?://[A-Za-z0-9._:-]+(/[A-Za-z0-9._~-]+)+$`)
+	commitForm = regexp.MustCompile(`^[0-9a-f]{40,64}$`)
+)
 
 // maxDescribed bounds the rules whose rationale and tags a report asks for.
 const maxDescribed = 100

@@ -31,6 +31,7 @@ type grammar struct {
 	globals
 
 	Check       checkCommand        `cmd:"" help:"Judge a diff, files, facts or an action by the rules."`
+	Review      reviewCommand       `cmd:"" help:"Write the findings of a check beside the lines of a pull or merge request."`
 	Submit      submitCommand       `cmd:"" help:"Judge a subject of any kind, given as JSON."`
 	Ask         askCommand          `cmd:"" data:"read" help:"Ask a question about the rules."`
 	Author      authorCommand       `cmd:"" help:"Draft a rule from a description."`

@@ -87,6 +87,7 @@ var table = map[string]row{
 	"norm":                {layer: block, imports: []string{"corpus", "lexicon", "rule"}}, // one reading of a rule for contradictions, lint and judge
 	"redact":              {layer: block, imports: []string{"charset", "diff", "subject"}},
 	"report":              {layer: block, imports: []string{"rule"}},
+	"review":              {layer: block, imports: []string{"report"}}, // comments beside the lines of pull and merge requests
 	"shell":               {layer: block},
 	"signature":           {layer: block, imports: []string{"rule"}},
 	"store":               {layer: block, imports: []string{"rule"}},
@@ -178,7 +179,7 @@ var table = map[string]row{
 		imports: []string{
 			"app", "bundle", "bundle/place", "catalog", "charset", "checkpoint", "client", "config", "console/wordmark", "discover/archive", "discover/assistant", "discover/exclude",
 			"discover/source", "evidence/attest", "gateway", "gateway/pin", "gateway/relay", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
-			"report", "rule", "rulefile", "sandbox", "sso/login", "store", "subject", "telemetry", "tlsfile", "witness",
+			"report", "review", "rule", "rulefile", "sandbox", "sso/login", "store", "subject", "telemetry", "tlsfile", "witness",
 			"discover/source", "evidence/attest", "evidence/pack", "gateway", "gateway/pin", "gateway/relay", "git", "health", "hook", "hook/guard", "hook/settings", "job", "lint", "mcp", "modeleval", "release",
 			"report", "rule", "sandbox", "sso/login", "store", "subject", "tlsfile", "witness",
 		},

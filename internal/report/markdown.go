@@ -35,7 +35,7 @@ func writeMarkdown(b *bytes.Buffer, e *rule.Evaluation, o Options) {
 		var s strings.Builder
 		fmt.Fprintf(&s, "\n#### %s\n\n", section.title)
 		for _, v := range section.list {
-			item := markdownItem(v)
+			item := markdownItem(v, o.Files)
 			if b.Len()+s.Len()+len(item) > maxComment-commentTail { // bytes, of which there are at least as many as characters
 				left++
 				continue
@@ -83,7 +83,7 @@ func heading(e *rule.Evaluation, f findings) string {
 	return "could not be judged"
 }
 
-func markdownItem(v *rule.RuleVerdict) string {
+func markdownItem(v *rule.RuleVerdict, files string) string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "- **%s** %s: %s", markdownText(name(v)), markdownText(string(v.Severity)), markdownText(v.RuleStatement))
 	switch {
@@ -98,7 +98,7 @@ func markdownItem(v *rule.RuleVerdict) string {
 			fmt.Fprintf(&s, "  - and %s\n", text.Plural(len(v.Locations)-i, "more place"))
 			break
 		}
-		fmt.Fprintf(&s, "  - %s\n", markdownText(Place(&v.Locations[i])))
+		fmt.Fprintf(&s, "  - %s\n", markdownPlace(&v.Locations[i], files))
 	}
 	if why := reason(v, false); why != "" {
 		fmt.Fprintf(&s, "  - %s\n", markdownText(why))
@@ -108,6 +108,23 @@ func markdownItem(v *rule.RuleVerdict) string {
 	}
 	return s.String()
 }
+
+// markdownPlace is a location, with a link to its lines if the address of the files is known.
+func markdownPlace(l *rule.Location, files string) string {
+	shown := markdownText(Place(l))
+	uri := fileURI(l.FilePath)
+	if files == "" || strings.HasPrefix(uri, "file:") || uri == wholeSubject || strings.HasPrefix(uri, "..") || strings.Contains(uri, "/../") {
+		return shown
+	}
+	anchor := ""
+	if l.StartLine > 0 {
+		anchor = fmt.Sprintf("#L%d", l.StartLine)
+	}
+	return "[" + shown + "](<" + strings.TrimRight(files, "/") + "/" + strings.NewReplacer("<", "%3C", ">", "%3E").Replace(uri) + anchor + ">)"
+}
+
+// Inline writes a hostile text on one line of Markdown in which it means nothing, cut to so many characters.
+func Inline(s string, longest int) string { return escapeMarkdown(Line(s, longest)) }
 
 // markdownText is a hostile text on one line that means nothing to Markdown.
 func markdownText(s string) string { return escapeMarkdown(Line(s, maxCell)) }

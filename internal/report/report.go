@@ -42,6 +42,9 @@ type Options struct {
 	ConfirmFails bool
 	// NotKept says that the record was thrown away, so that its id leads nowhere.
 	NotKept bool
+	// Files is the address of the files of the judged commit at a forge, for links to lines, such as https://github.com/acme/pay/blob/COMMIT; empty
+	// without one.
+	Files string
 	// Server is the address of the server that has judged, for links to its console; empty without one.
 	Server string
 	// Rules are rules that gave verdicts, by id, for their rationale, sources and tags; those that are absent have none.

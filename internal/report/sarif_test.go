@@ -67,6 +67,23 @@ func TestSARIFDescribesRules(t *testing.T) {
 	}
 }
 
+// A comment links to lines, and a hostile path does not leave the link.
+func TestMarkdownLinksToLines(t *testing.T) {
+	t.Parallel()
+	e, _ := described()
+	if got := write(t, report.Markdown, e, report.Options{Files: "https://forge.test/acme/pay/blob/c0ffee"}); !strings.Contains(got, "[a b\\.go&#58;3](<https://forge.test/acme/pay/blob/c0ffee/a%20b.go#L3>)") {
+		t.Error(got)
+	}
+	e.RuleVerdicts[0].Locations[0].FilePath = "a>)[x](http://evil.test)\n<b>"
+	if got := write(t, report.Markdown, e, report.Options{Files: "https://forge.test/f"}); strings.Contains(got, "](http://evil") || strings.Contains(got, "<b>") {
+		t.Error(got)
+	}
+	e.RuleVerdicts[0].Locations[0].FilePath = "../../x"
+	if got := write(t, report.Markdown, e, report.Options{Files: "https://forge.test/f"}); strings.Contains(got, "forge.test") {
+		t.Error(got)
+	}
+}
+
 func value(s *string) string {
 	if s == nil {
 		return ""

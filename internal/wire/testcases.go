@@ -76,12 +76,15 @@ type Case struct {
 	CreatedBy       string       `json:"created_by" doc:"Actor that made it."`
 }
 
-// Proposal is a check that agrees with every test case of a rule.
+// Proposal is a check that agrees with every test case that its author, a model, was shown, and denies none that keeps the rule.
 type Proposal struct {
-	Check       rule.Check `json:"check" doc:"The check; a person adopts it by revising the rule."`
+	Check       rule.Check `json:"check" doc:"The check; a person adopts it by revising the rule. It decides both only if nothing in deny_only speaks against it."`
 	Explanation string     `json:"explanation" doc:"The model's words on how it decides the rule."`
-	Cases       int        `json:"cases" doc:"Test cases, all of which it decides as expected."`
+	Cases       int        `json:"cases" doc:"Test cases that it was tried on."`
+	HeldBack    int        `json:"held_back" doc:"Those of them that the model was not shown."`
+	Variants    int        `json:"variants" doc:"Variants of the cases that it was tried on besides: other names, quotes, spaces, orders, facts that say nothing."`
 	Recorded    Agreement  `json:"recorded" doc:"How it would have done on recent recorded evaluations."`
+	DenyOnly    []string   `json:"deny_only" nullable:"false" doc:"Why the check must not decide alone that a subject keeps the rule: what it missed, or too little to try it on. Its decides is deny then, and both without a reason."`
 }
 
 // Agreement compares a check with recorded verdicts of its rule.
@@ -94,8 +97,8 @@ type Agreement struct {
 
 // Proposals are the checks that the model proposed, and how many were discarded.
 type Proposals struct {
-	Proposals []Proposal `json:"proposals" nullable:"false" doc:"Checks that agree with every test case."`
-	Rejected  int        `json:"rejected" doc:"Proposals that do not compile, or contradict a test case."`
+	Proposals []Proposal `json:"proposals" nullable:"false" doc:"Checks that agree with every test case that the model was shown."`
+	Rejected  int        `json:"rejected" doc:"Proposals that do not compile, contradict a test case, or copy the text of one."`
 }
 
 // Report is the result of a run of test cases.

@@ -49,6 +49,9 @@ if [[ -n ${INPUT_UNDECIDED:-} ]]; then arguments+=(--undecided "$INPUT_UNDECIDED
 # Rules in the repository: tenet takes them from the base, so that a change does not choose what judges it.
 if [[ -n ${INPUT_RULES:-} ]]; then arguments+=(--rules "$INPUT_RULES"); fi
 
+# Comments need a token, which the check, that reads foreign files, does not.
+token=${TENET_REVIEW_TOKEN:-}
+unset TENET_REVIEW_TOKEN
 code=0
 "$TENET_BIN" "${arguments[@]}" || code=$?
 
@@ -57,6 +60,10 @@ if [[ -s $sarif ]]; then echo "sarif=$sarif" >>"$output"; fi
 if [[ -s $comment ]]; then
   echo "comment=$comment" >>"$output"
   cat "$comment" >>"$summary"
+fi
+# A check that failed says nothing of what is mended. Comments that cannot be written do not change the verdict.
+if [[ ${INPUT_REVIEW:-} == true && $code -le 1 && -s $sarif ]]; then
+  said=$(TENET_REVIEW_TOKEN=$token "$TENET_BIN" review "$sarif" --forge github 2>&1) && echo "$said" || echo "::warning title=Tenet::No comments: ${said//$'\n'/%0A}"
 fi
 if [[ $code -gt 1 ]]; then echo "::error title=Tenet::The change could not be judged (exit code $code)."; fi
 exit "$code"

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/mod/sumdb/tlog"
-
 	"tenet/internal/audit"
 	"tenet/internal/audit/tree"
 	"tenet/internal/checkpoint"
@@ -17,7 +15,7 @@ import (
 	"tenet/internal/store"
 )
 
-// Files are what an auditor is given.
+// Files holds the files that an auditor receives.
 type Files struct {
 	Policy, Proof []byte
 	// Forged is the proof with another verdict in its entry.
@@ -43,11 +41,11 @@ func New(t testing.TB) Files {
 		Body: body, BodyHash: hex.EncodeToString(sum[:]),
 	}
 	e.Hash = audit.Hash(e)
-	leaf, err := tree.Record(e.Hash)
+	root, err := tree.Leaf(e.Hash) // the tree of one entry
 	if err != nil {
 		t.Fatal(err)
 	}
-	signed, err := checkpoint.Sign(t.Context(), keys, checkpoint.Checkpoint{Origin: "example.com/tenet/pay", Size: 1, Root: tlog.RecordHash(leaf)})
+	signed, err := checkpoint.Sign(t.Context(), keys, checkpoint.Checkpoint{Origin: "example.com/tenet/pay", Size: 1, Root: root})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4747,20 +4747,26 @@ export interface ProjectPolicyInput {
 }
 
 export interface Proposal {
-  /** Test cases, all of which it decides as expected. */
+  /** Test cases that it was tried on. */
   cases: number;
-  /** The check; a person adopts it by revising the rule. */
+  /** The check; a person adopts it by revising the rule. It decides both only if nothing in deny_only speaks against it. */
   check: Check;
+  /** Why the check must not decide alone that a subject keeps the rule: what it missed, or too little to try it on. Its decides is deny then, and both without a reason. */
+  deny_only: Array<string>;
   /** The model's words on how it decides the rule. */
   explanation: string;
+  /** Those of them that the model was not shown. */
+  held_back: number;
   /** How it would have done on recent recorded evaluations. */
   recorded: Agreement;
+  /** Variants of the cases that it was tried on besides: other names, quotes, spaces, orders, facts that say nothing. */
+  variants: number;
 }
 
 export interface Proposals {
-  /** Checks that agree with every test case. */
+  /** Checks that agree with every test case that the model was shown. */
   proposals: Array<Proposal>;
-  /** Proposals that do not compile, or contradict a test case. */
+  /** Proposals that do not compile, contradict a test case, or copy the text of one. */
   rejected: number;
 }
 

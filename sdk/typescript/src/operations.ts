@@ -732,7 +732,7 @@ export class Operations {
     return this.#caller.call({ method: "PATCH", path: `/api/v1/rules/${segment(id)}`, answer: "json", body, headers: { "If-Match": parameters.ifMatch }, query: { project_id: parameters.projectId } }, options);
   }
 
-  /** Let the model propose a check for a rule. Tries each proposal on all test cases of the rule and lists those that agree with every one, with their agreement with recorded evaluations. Changes nothing: a person adopts one by revising the rule. 503 without a model. */
+  /** Let the model propose a check for a rule. The model is shown half of the test cases. Lists the checks that agree with these and deny no other that keeps the rule. A check decides denials only, unless it also agrees with the cases held back, with variants of all cases and with recorded evaluations. Changes nothing: a person adopts one by revising the rule. 503 without a model. */
   proposeCheck(id: string, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.Proposals> {
     return this.#caller.call({ method: "POST", path: `/api/v1/rules/${segment(id)}/check/propose`, answer: "json", query: { project_id: parameters.projectId } }, options);
   }

@@ -2402,7 +2402,7 @@ class Operations:
         *,
         project_id: str | None = None,
     ) -> models.Proposals:
-        """Let the model propose a check for a rule. Tries each proposal on all test cases of the rule and lists those that agree with every one, with their agreement with recorded evaluations. Changes nothing: a person adopts one by revising the rule. 503 without a model."""
+        """Let the model propose a check for a rule. The model is shown half of the test cases. Lists the checks that agree with these and deny no other that keeps the rule. A check decides denials only, unless it also agrees with the cases held back, with variants of all cases and with recorded evaluations. Changes nothing: a person adopts one by revising the rule. 503 without a model."""
         return self._caller.call(
             "POST",
             f"/api/v1/rules/{segment(id)}/check/propose",
@@ -5917,7 +5917,7 @@ class AsyncOperations:
         *,
         project_id: str | None = None,
     ) -> models.Proposals:
-        """Let the model propose a check for a rule. Tries each proposal on all test cases of the rule and lists those that agree with every one, with their agreement with recorded evaluations. Changes nothing: a person adopts one by revising the rule. 503 without a model."""
+        """Let the model propose a check for a rule. The model is shown half of the test cases. Lists the checks that agree with these and deny no other that keeps the rule. A check decides denials only, unless it also agrees with the cases held back, with variants of all cases and with recorded evaluations. Changes nothing: a person adopts one by revising the rule. 503 without a model."""
         return await self._caller.call(
             "POST",
             f"/api/v1/rules/{segment(id)}/check/propose",

@@ -5181,20 +5181,26 @@ class ProjectPolicyInput(Struct, kw_only=True, omit_defaults=True):
 
 class Proposal(Struct, kw_only=True, omit_defaults=True):
     cases: int
-    """Test cases, all of which it decides as expected."""
+    """Test cases that it was tried on."""
     check: Check
-    """The check; a person adopts it by revising the rule."""
+    """The check; a person adopts it by revising the rule. It decides both only if nothing in deny_only speaks against it."""
+    deny_only: list[str]
+    """Why the check must not decide alone that a subject keeps the rule: what it missed, or too little to try it on. Its decides is deny then, and both without a reason."""
     explanation: str
     """The model's words on how it decides the rule."""
+    held_back: int
+    """Those of them that the model was not shown."""
     recorded: Agreement
     """How it would have done on recent recorded evaluations."""
+    variants: int
+    """Variants of the cases that it was tried on besides: other names, quotes, spaces, orders, facts that say nothing."""
 
 
 class Proposals(Struct, kw_only=True, omit_defaults=True):
     proposals: list[Proposal]
-    """Checks that agree with every test case."""
+    """Checks that agree with every test case that the model was shown."""
     rejected: int
-    """Proposals that do not compile, or contradict a test case."""
+    """Proposals that do not compile, contradict a test case, or copy the text of one."""
 
 
 class PruneCache(Struct, kw_only=True, omit_defaults=True):

@@ -1,0 +1,199 @@
+package sandbox
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"regexp/syntax"
+	"slices"
+	"strings"
+
+	"tenet/internal/rule"
+	"tenet/internal/store"
+	"tenet/internal/wire"
+)
+
+const (
+	// leastHeldBack is how many samples that break the rule, and that the model was not shown, a check must find before it may decide
+	// alone that a subject keeps the rule.
+	leastHeldBack = 3
+	// copiedLength is the length of a text from a sample, in characters, from which on a check has copied it.
+	copiedLength = 20
+	maxReasons   = 10 // why a check decides denials only
+)
+
+// divide divides the cases of each verdict into those that the model is shown and those that are held back to see whether a check holds
+// beyond them: half of them, the same ones each time.
+func divide(cases []store.TestCase) (shown, back []store.TestCase) {
+	byHash := slices.Clone(cases)
+	slices.SortStableFunc(byHash, func(a, b store.TestCase) int {
+		x, y := sha256.Sum256([]byte(a.SampleInput)), sha256.Sum256([]byte(b.SampleInput))
+		return slices.Compare(x[:], y[:])
+	})
+	all, kept := map[string]int{}, map[string]int{}
+	for i := range byHash {
+		all[byHash[i].Expected]++
+	}
+	for i := range byHash {
+		c := byHash[i]
+		if kept[c.Expected] < all[c.Expected]/2 {
+			kept[c.Expected]++
+			back = append(back, c)
+		} else {
+			shown = append(shown, c)
+		}
+	}
+	return shown, back
+}
+
+// proof is how a proposal does on what the model was not shown.
+type proof struct {
+	// wrong says why it is no good at all: it denies what keeps the rule.
+	wrong string
+	// reasons say why it may not decide alone that a subject keeps the rule.
+	reasons  []string
+	variants int
+}
+
+func (p *proof) doubt(format string, args ...any) {
+	if len(p.reasons) < maxReasons {
+		p.reasons = append(p.reasons, fmt.Sprintf(format, args...))
+	}
+}
+
+// prover tries proposed checks; it returns what a rule says of a sample.
+type prover func(ctx context.Context, r *rule.Rule, sample, inputType string) (rule.Trial, error)
+
+// prove holds a rule with a proposed check against the cases that were held back, variants of all cases, and the record.
+func (try prover) prove(ctx context.Context, r *rule.Rule, shown, back []store.TestCase, recorded wire.Agreement) (p proof) {
+	breaking := 0
+	for i := range back {
+		c := &back[i]
+		if c.Expected == string(rule.Deny) {
+			breaking++
+		}
+		got := try.says(ctx, r, c.SampleInput, c.InputType)
+		switch {
+		case got == c.Expected:
+		case c.Expected != string(rule.Deny):
+			p.wrong = "it denies a sample that keeps the rule and that you were not shown"
+			return p
+		default:
+			p.doubt("it misses the case %q, which the model was not shown", c.Name)
+		}
+	}
+	if breaking < leastHeldBack {
+		p.doubt("of the cases that break the rule only %d could be held back from the model, not %d: add more", breaking, leastHeldBack)
+	}
+	for _, list := range [][]store.TestCase{shown, back} {
+		for i := range list {
+			c := &list[i]
+			for _, v := range variants(r, c.SampleInput, c.InputType) {
+				p.variants++
+				if got := try.says(ctx, r, v.sample, c.InputType); got != c.Expected {
+					p.doubt("it says %s of a variant of the case %q (%s)", cmp.Or(got, "nothing"), c.Name, v.how)
+				}
+			}
+		}
+	}
+	if recorded.Differ > 0 {
+		p.doubt("it differs from %d of %d recorded verdicts", recorded.Differ, recorded.Evaluations)
+	}
+	return p
+}
+
+// says returns the verdict of the check of a rule on a sample; empty if the check does not decide it.
+func (try prover) says(ctx context.Context, r *rule.Rule, sample, inputType string) string {
+	trial, err := try(ctx, r, sample, inputType)
+	if err != nil || trial.Verdict.DecidedBy != rule.ByCheck {
+		return ""
+	}
+	return string(trial.Raw)
+}
+
+// copied returns the name of a case whose sample has a text that a check copies; empty if it copies none. What the rule itself says may be
+// copied.
+func copied(r *rule.Rule, c *rule.Check, cases []store.TestCase) string {
+	texts := append(celTexts(c.CEL), celTexts(c.When)...)
+	if c.Pattern != nil {
+		for _, pattern := range []string{c.Pattern.Regex, c.Pattern.Unless} {
+			if re, err := syntax.Parse(pattern, syntax.Perl); err == nil {
+				texts = append(texts, patternTexts(re.Simplify())...)
+			}
+		}
+	}
+	own := plain(r.Statement + " " + r.Rationale)
+	for _, t := range texts {
+		if t = plain(t); len([]rune(t)) < copiedLength || strings.Contains(own, t) {
+			continue
+		}
+		for i := range cases {
+			if strings.Contains(plain(cases[i].SampleInput), t) {
+				return cases[i].Name
+			}
+		}
+	}
+	return ""
+}
+
+// plain is a text without what a pattern may leave open: letter case and the kind and number of spaces.
+func plain(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }
+
+// celTexts returns the texts in quotes of an expression.
+func celTexts(expression string) (texts []string) {
+	for i := 0; i < len(expression); i++ {
+		quote := expression[i]
+		if quote != '"' && quote != '\'' {
+			continue
+		}
+		var text strings.Builder
+		for i++; i < len(expression) && expression[i] != quote; i++ {
+			if expression[i] == '\\' && i+1 < len(expression) {
+				i++
+			}
+			text.WriteByte(expression[i])
+		}
+		texts = append(texts, text.String())
+	}
+	return texts
+}
+
+// patternTexts returns the longest texts that a pattern spells out. Spaces that it leaves open count as one.
+func patternTexts(re *syntax.Regexp) (texts []string) {
+	switch re.Op { //nolint:exhaustive // the others spell nothing out
+	case syntax.OpLiteral:
+		return []string{string(re.Rune)}
+	case syntax.OpConcat:
+		run := ""
+		for _, sub := range re.Sub {
+			switch {
+			case sub.Op == syntax.OpLiteral:
+				run += string(sub.Rune)
+			case isSpace(sub):
+				run += " "
+			case sub.Op >= syntax.OpBeginLine && sub.Op <= syntax.OpNoWordBoundary:
+			default:
+				inner := patternTexts(sub)
+				if sub.Op == syntax.OpCapture && len(inner) == 1 && sub.Sub[0].Op == syntax.OpLiteral {
+					run += inner[0]
+					continue
+				}
+				texts, run = append(append(texts, run), inner...), ""
+			}
+		}
+		return append(texts, run)
+	}
+	for _, sub := range re.Sub {
+		texts = append(texts, patternTexts(sub)...)
+	}
+	return texts
+}
+
+// isSpace reports a part of a pattern that matches spaces only.
+func isSpace(re *syntax.Regexp) bool {
+	for len(re.Sub) == 1 {
+		re = re.Sub[0]
+	}
+	return re.Op == syntax.OpCharClass && slices.Contains(re.Rune, ' ') && len(re.Rune) <= 8 || re.Op == syntax.OpLiteral && strings.TrimSpace(string(re.Rune)) == ""
+}
