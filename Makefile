@@ -14,7 +14,7 @@ DEX := bin/dex
 LISTEN ?= 127.0.0.1:8080#  address that `make run` serves on
 DATA ?= .tenet#            folder that `make run` keeps its database in
 DEMO ?= .tenet-demo#       folder that `make demo` keeps its database in
-PACKAGES ?= ./... ./client/...# packages for test, bench and fuzz
+PACKAGES ?= ./... ./client/... ./edge/...# packages for test, bench and fuzz
 SDKS ?= python typescript#            clients for other languages that `make test` tests with all packages; empty leaves them out
 TESTFLAGS ?=#              more flags for go test, such as -run=TestName
 PLATFORMS ?=#              platforms that `make dist` builds for; empty is all
@@ -86,15 +86,15 @@ verify: $(LINTER) ## Check modules, generated files, format and linters; changes
 	@scripts/verify-generated.sh
 	@scripts/test-chart.sh
 	@cd tools/promcheck && GOWORK=off CGO_ENABLED=0 go test .
-	$(LINTER) run ./... ./client/...
+	$(LINTER) run ./... ./client/... ./edge/...
 
 .PHONY: lint
 lint: $(LINTER) ## Run the linters and mend what they can mend themselves
-	$(LINTER) run --fix ./... ./client/...
+	$(LINTER) run --fix ./... ./client/... ./edge/...
 
 .PHONY: fmt
 fmt: $(LINTER) ## Format all Go files
-	$(LINTER) fmt ./... ./client/...
+	$(LINTER) fmt ./... ./client/... ./edge/...
 
 .PHONY: generate
 generate: ## Write generated files anew

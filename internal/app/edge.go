@@ -32,6 +32,8 @@ type Edge struct {
 	Server *client.Client
 	// Spool is how many bytes of records may wait for the server until Fail says what the edge does; 0 means any.
 	Spool int64
+	// Keep is how many bytes of records that the server has stay here; 0 means all.
+	Keep int64
 }
 
 // outpost is the state of a node that is an edge.
@@ -64,7 +66,7 @@ func openEdge(ctx context.Context, a *App, o *Edge, now func() time.Time) error 
 	}
 	a.edge = e
 	e.ship = &shipping{
-		edge: e, server: o.Server, signer: func() checkpoint.Signer { return a.parts.book.Signer }, audit: local.Audit, edges: local.Edges, version: a.version, log: a.log, now: now,
+		edge: e, server: o.Server, signer: func() checkpoint.Signer { return a.parts.book.Signer }, audit: local.Audit, edges: local.Edges, updater: a.store, version: a.version, log: a.log, now: now,
 		started: now(), model: func() string { return modelStatus(a) },
 	}
 	head, _ := e.corpus.Head()

@@ -59,6 +59,17 @@ func (p *parts) registerGauges(registry *prometheus.Registry, servers *operate.S
 			},
 		},
 		metric.Gauge{
+			Name: "tenet_export_lag", Help: "Entries of audit chains that a place of exports does not have yet, over all projects.", Labels: []string{"place"},
+			Read: func(ctx context.Context) ([]metric.Sample, error) {
+				lags, err := p.exporter.Lags(ctx)
+				samples := make([]metric.Sample, len(lags))
+				for i, l := range lags {
+					samples[i] = metric.Sample{Value: int(l.Entries), Labels: []string{l.Place}}
+				}
+				return samples, err
+			},
+		},
+		metric.Gauge{
 			Name: "tenet_evaluations_unindexed", Help: "Entries of audit chains that the search for evaluations has not indexed yet, over all projects.",
 			Read: func(ctx context.Context) ([]metric.Sample, error) {
 				n, err := p.index.Behind(ctx)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"os"
 	"strings"
 	"time"
 
@@ -31,6 +32,7 @@ import (
 	"tenet/internal/evaluate/find"
 	"tenet/internal/evaluate/record"
 	"tenet/internal/evidence"
+	"tenet/internal/export"
 	"tenet/internal/fleet"
 	"tenet/internal/health"
 	"tenet/internal/hierarchy"
@@ -81,6 +83,7 @@ type parts struct {
 	releases   *release.Releases
 	bundles    *release.Bundles
 	fleet      *fleet.Edges
+	exporter   *export.Exporter
 	discovery  *discover.Discovery
 	ingest     *ingest.Ingest
 	agents     *agent.Agents
@@ -260,6 +263,13 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 		Required: a.callers.Required, Signing: func() (checkpoint.Signer, string) { return p.book.Signer, p.book.Origin },
 	})
 	p.fleet = fleet.New(fleet.Config{Updater: s, Edges: s.Edges, Rules: s.Rules, Now: now, Newest: p.bundles.Newest, Alerts: p.alerts, Open: s.Alerts, Quiet: time.Duration(cfg.AlertQuietDays) * day, Logger: log})
+	p.exporter, err = export.New(export.Config{
+		Updater: s, Audit: s.Audit, Exports: s.Exports, Projects: s.Projects, Addresses: addresses(cfg.Export), Env: os.Getenv, Logger: log,
+	})
+	if err != nil {
+		return err
+	}
+	a.stopLast(func() error { p.exporter.Close(); return nil })
 	p.queue = queue.New(queue.Config{
 		Store: queue.Store{Updater: s, Queue: s.Queue}, Deciders: p.deciders(), Describe: p.describe, Now: now, Logger: log,
 		Snapshots: func(ctx context.Context, projectID string, limit int) ([]queue.Snapshot, error) {
@@ -296,6 +306,9 @@ func (p *parts) handlers(cfg config.Config) map[string]job.Handler {
 		}),
 	}
 	maps.Copy(all, p.monitor.Handlers())
+	if p.exporter.On() {
+		all[export.Kind] = p.exporter.Handle
+	}
 	if p.embeddings != nil {
 		all[search.EmbedKind] = p.embeddings.Embed
 		all[document.EmbedKind] = p.documents.EmbedJob
@@ -304,15 +317,30 @@ func (p *parts) handlers(cfg config.Config) map[string]job.Handler {
 }
 
 // periodic returns the rounds of background jobs. An edge only looks after its records.
-func (p *parts) periodic(atEdge bool) []job.Periodic {
-	if atEdge {
-		return []job.Periodic{p.tiler.Periodic()}
+func (p *parts) periodic(cfg config.Config, atEdge bool) []job.Periodic {
+	list := []job.Periodic{p.tiler.Periodic()}
+	if p.exporter.On() {
+		list = append(list, export.Periodic(cfg.ExportEvery))
 	}
-	return append(p.monitor.Periodic(), p.index.Periodic(), p.tiler.Periodic(), approval.Periodic(),
+	if atEdge {
+		return list
+	}
+	return append(append(list, p.monitor.Periodic()...), p.index.Periodic(), approval.Periodic(),
 		job.Periodic{Kind: webhook.SweepKind, Every: webhook.SweepEvery, Priority: job.Last},
 		job.Periodic{Kind: discover.PruneKind, Every: discover.PruneEvery, Priority: job.Last},
 		job.Periodic{Kind: record.PruneKind, Every: record.PruneEvery, Priority: job.Last},
 	)
+}
+
+// addresses splits a setting with commas.
+func addresses(setting string) []string {
+	var list []string
+	for one := range strings.SplitSeq(setting, ",") {
+		if one = strings.TrimSpace(one); one != "" {
+			list = append(list, one)
+		}
+	}
+	return list
 }
 
 // Readers returns the readers of all kinds of sources in which discovery finds candidate rules.

@@ -37,6 +37,7 @@ type shipping struct {
 	signer  func() checkpoint.Signer
 	audit   store.AuditReader
 	edges   store.EdgeReader
+	updater store.Updater
 	version string
 	model   func() string
 	log     *slog.Logger
@@ -50,7 +51,9 @@ type shipping struct {
 	received wire.AuditHead
 	spool    store.Spool
 	reread   int64
-	known    bool // the server has answered once
+	pruned   int64     // last entry whose body is removed
+	looked   time.Time // when the bodies were last summed up
+	known    bool      // the server has answered once
 	problem  string
 }
 
@@ -125,6 +128,9 @@ func (s *shipping) round(ctx context.Context) {
 	if err == nil && s.server != nil {
 		err = s.exchange(ctx)
 	}
+	if err == nil {
+		err = s.prune(ctx)
+	}
 	problem := ""
 	if err != nil {
 		problem = err.Error()
@@ -161,6 +167,46 @@ func (s *shipping) exchange(ctx context.Context) error {
 		return err
 	}
 	return s.report(ctx)
+}
+
+// pruneEvery is the time between two looks at how many bytes of records that the server has are here.
+const pruneEvery = time.Minute
+
+// prune removes the oldest bodies of records that the server has, once they have more bytes than the edge keeps: then to three quarters of that, so that it
+// happens seldom.
+func (s *shipping) prune(ctx context.Context) error {
+	s.mu.Lock()
+	received, pruned, looked := s.received.Seq, s.pruned, s.looked
+	s.mu.Unlock()
+	now, keep := s.now(), s.edge.Keep
+	if keep == 0 || received <= pruned || !looked.IsZero() && now.Sub(looked) < min(pruneEvery, 10*s.edge.Every) {
+		return nil
+	}
+	project := s.edge.project()
+	all, err := s.edges.Spool(ctx, project, 0)
+	if err != nil {
+		return err
+	}
+	waiting, err := s.edges.Spool(ctx, project, received)
+	if err != nil {
+		return err
+	}
+	if here := all.Bytes - waiting.Bytes; here > keep {
+		through, err := s.edges.Oldest(ctx, project, received, here-keep/4*3)
+		if err != nil {
+			return err
+		}
+		n, err := audit.PruneShipped(ctx, s.updater, s.audit, project, pruned, through, s.now())
+		if err != nil {
+			return err
+		}
+		s.log.InfoContext(ctx, "removed the bodies of records that the server has", slog.Int("records", n), slog.Int64("through", through))
+		pruned = through
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pruned, s.looked = pruned, now
+	return nil
 }
 
 // measure sums up the records that wait.
@@ -254,6 +300,9 @@ func (s *shipping) send(ctx context.Context) (bool, error) {
 	size := 0
 	for i := range list {
 		e := &list[i]
+		if len(e.Body) == 0 && e.BodyHash != audit.BodyHash(nil) {
+			return false, rule.Errorf(rule.CodeConflict, "the server has lost the record %d of the edge %s, whose body is no longer here either; give the edge a new name and folder", e.Seq, s.edge.Name)
+		}
 		if size += len(e.Body); size > shipBytes && i > 0 {
 			list = list[:i]
 			break

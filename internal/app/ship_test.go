@@ -188,3 +188,58 @@ func TestForgedRecordsAreRefused(t *testing.T) {
 		t.Error("an edge reports under the name of another")
 	}
 }
+
+// Bodies that the server has leave the disk of the edge; both chains verify, and the server replays what the edge has no more.
+func TestBodiesThatTheServerHasAreRemovedAtTheEdge(t *testing.T) {
+	t.Parallel()
+	o := newOrigin(t)
+	data := t.TempDir()
+	const keep = 30_000
+	configure := func(e *app.Edge) {
+		o.shipping(0)(e)
+		e.Keep = keep
+	}
+	e := o.edge(data, configure)
+	first := evaluated(t, e, edgeDiff+"}")
+	away := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "away", http.StatusBadGateway) })
+	o.answer.Store(&away)
+	for i := range 60 {
+		evaluated(t, e, fmt.Sprintf(`{"action":"rm -rf /tmp/%d"}`, i))
+	}
+	time.Sleep(1500 * time.Millisecond)
+	if code := ask(t, e, "GET", "/api/v1/evaluations/"+first.EvaluationID, "", nil); code != http.StatusOK {
+		t.Fatalf("while the server is away: %d", code)
+	}
+	o.answer.Store(nil)
+	until(t, "the removal", func() bool {
+		var got struct{ Pruned bool }
+		return ask(t, e, "POST", "/api/v1/evaluations/"+first.EvaluationID+"/replay", "{}", &got) == http.StatusNotFound
+	})
+	last := evaluated(t, e, edgeDiff+"}")
+	verified := func(a *app.App, pruned bool) {
+		t.Helper()
+		var v wire.AuditReport
+		if code := ask(t, a, "GET", "/api/v1/audit/verify", "", &v); code != http.StatusOK || len(v.Problems) > 0 || (v.Pruned > 0) != pruned || v.Pruned >= 60 {
+			t.Errorf("verify: %d, %+v", code, v)
+		}
+	}
+	verified(e, true)
+	verified(o.App, false)
+	until(t, "the last record", func() bool {
+		return ask(t, o.App, "GET", "/api/v1/evaluations/"+last.EvaluationID, "", nil) == http.StatusOK
+	})
+	for _, id := range []string{first.EvaluationID, last.EvaluationID} {
+		var again wire.Replay
+		if code := ask(t, o.App, "POST", "/api/v1/evaluations/"+id+"/replay", "{}", &again); code != http.StatusOK || !again.Agrees {
+			t.Errorf("replayed at the server: %d, %+v", code, again)
+		}
+	}
+	if err := e.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	e = o.edge(data, configure)
+	verified(e, true)
+	if code := ask(t, e, "GET", "/api/v1/evaluations/"+last.EvaluationID, "", nil); code != http.StatusOK {
+		t.Errorf("the newest record is gone from the edge: %d", code)
+	}
+}

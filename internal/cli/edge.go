@@ -29,6 +29,7 @@ type edgeCommand struct {
 	Fail   string        `default:"CRITICAL=closed,HIGH=confirm,MEDIUM=confirm,LOW=open" placeholder:"MODES" help:"What a stale edge answers, by the most severe rule that applies: closed denies, confirm is never ALLOW, open answers as ever. One word sets all."`
 
 	SpoolMB int64 `name:"spool-mb" default:"1024" placeholder:"MIB" help:"Records that may wait for the server until --fail says what the edge answers, in MiB; default is 1024. 0 is any."`
+	KeepMB  int64 `name:"keep-mb" default:"1024" placeholder:"MIB" help:"Records that the server has and that stay here, in MiB; default is 1024. Of older ones the hashes stay. 0 is all."`
 
 	Listen     string `placeholder:"ADDR" help:"Address to listen on; default is 127.0.0.1:8080 ($$TENET_LISTEN)."`
 	JudgeModel string `placeholder:"MODEL" help:"Model that judges rules without a check, as provider:model ($$TENET_JUDGE_MODEL)."`
@@ -125,6 +126,9 @@ func (k *edgeCommand) edge(s *session) (*app.Edge, error) {
 	if err != nil {
 		return nil, err
 	}
+	if k.SpoolMB < 0 || k.KeepMB < 0 {
+		return nil, errors.New("--spool-mb and --keep-mb are at least 0")
+	}
 	if k.Every < 100*time.Millisecond {
 		return nil, errors.New("--every must be at least 100ms")
 	}
@@ -152,7 +156,7 @@ func (k *edgeCommand) edge(s *session) (*app.Edge, error) {
 			return nil, fmt.Errorf("this machine has no name; name the edge with --name: %w", err)
 		}
 	}
-	return &app.Edge{Name: name, Place: place, Trusted: trusted, Every: k.Every, MaxAge: k.MaxAge, Fail: fail, Server: server, Spool: k.SpoolMB << 20}, nil
+	return &app.Edge{Name: name, Place: place, Trusted: trusted, Every: k.Every, MaxAge: k.MaxAge, Fail: fail, Server: server, Spool: k.SpoolMB << 20, Keep: k.KeepMB << 20}, nil
 }
 
 // serverOf returns the server of the address of a bundle there; empty for other places.

@@ -49,6 +49,8 @@ type Config struct {
 	AuditCheckpoint     time.Duration `key:"audit_checkpoint" default:"30s" doc:"Interval at which the audit logs that have grown get a checkpoint. They also get one after a deployment and at shutdown."`
 	AuditPublish        string        `key:"audit_publish" default:"" doc:"Where checkpoints go, with commas between: stdout, file:PATH (appended to), folder:PATH (a file each), and addresses that get them by POST."`
 	AuditPolicy         string        `key:"audit_policy" default:"" doc:"File (C2SP tlog-policy) of the witnesses that cosign checkpoints, and of the quorum of them. Empty: none are asked."`
+	Export              string        `key:"export" default:"" doc:"Where decisions go, with commas between: file:PATH and s3://BUCKET/PREFIX (Parquet files), nats://HOST:PORT/SUBJECT (JetStream), kafka://HOST:PORT/TOPIC (several brokers with + between). Empty: nowhere."`
+	ExportEvery         time.Duration `key:"export_every" default:"1m" doc:"Interval at which new decisions are exported."`
 	SubmissionRetention time.Duration `key:"submission_retention" default:"168h" doc:"How long a repeated submission id or idempotency key gets the answer of its first request."`
 
 	RESTPrefix        string        `key:"rest_prefix" default:"/rest" doc:"Path under which agents are served as REST routes, in addition to /agent, such as /rest; off for none."`
@@ -348,6 +350,7 @@ func (c *Config) validate() (wrong []error) {
 		{max(c.JudgeTimeout, c.JudgeTotal) <= time.Hour, "judge_timeout and judge_total_timeout: must be at most 1h"},
 		{upTo(1000, c.JobWorkers), "job_workers: must be between 1 and 1000"},
 		{c.JobLease >= time.Second, "job_lease: must be at least 1s"},
+		{c.ExportEvery >= time.Second, "export_every: must be at least 1s"},
 		{
 			slices.Contains([]string{"redacted", "full", "none"}, c.RecordSubjects),
 			fmt.Sprintf("record_subjects: %q is not redacted, full or none", c.RecordSubjects),

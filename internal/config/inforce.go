@@ -62,6 +62,12 @@ func (c *Config) InForce() []Value {
 		switch {
 		case s.Secret:
 			value = Masked(value)
+		case s.Key == "export": // several addresses
+			list := strings.Split(value, ",")
+			for i := range list {
+				list[i] = WithoutPassword(list[i])
+			}
+			value = strings.Join(list, ",")
 		case strings.Contains(value, "://"):
 			value = WithoutPassword(value)
 		}

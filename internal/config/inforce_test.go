@@ -11,7 +11,7 @@ func TestSettingsInForceNameTheirSourceAndHideSecrets(t *testing.T) {
 	file := write(t, "job_workers: 3\nlog_level: warn\ngithub_token: ghp_secretsecret\n")
 	env := func(name string) string {
 		return map[string]string{
-			"TENET_LOG_LEVEL": "error", "TENET_JOB_LEASE": "20s", "TENET_DATABASE_URL": "postgres://tenet:hunter2@db/tenet?sslpassword=hunter3&sslmode=require",
+			"TENET_LOG_LEVEL": "error", "TENET_JOB_LEASE": "20s", "TENET_EXPORT": "file:/d,nats://tenet:hunter4@n:4222/x", "TENET_DATABASE_URL": "postgres://tenet:hunter2@db/tenet?sslpassword=hunter3&sslmode=require",
 		}[name]
 	}
 	c, err := config.Load(file, env, map[string]string{"job_lease": "30s"})

@@ -26,11 +26,11 @@ const (
 // maxAhead bounds how far a server's clock may run ahead of the edge's.
 const maxAhead = 5 * time.Minute
 
-// FollowConfig sets up [NewFollower]. All fields are required but Wake.
+// FollowConfig sets up [NewFollower]. All fields are required but Folder and Taken.
 type FollowConfig struct {
 	Place   place.Place
 	Trusted []string // verifier keys
-	Folder  string   // of the last good bundle
+	Folder  string   // of the last good bundle; empty keeps none
 	Every   time.Duration
 	Corpus  *Corpus
 	// Manifest returns the manifest of the snapshot in a bundle, and Root its Merkle root.
@@ -77,6 +77,9 @@ func (f *Follower) Start(ctx context.Context) error {
 
 // load takes the bundle on disk.
 func (f *Follower) load() error {
+	if f.cfg.Folder == "" {
+		return os.ErrNotExist
+	}
 	data, err := os.ReadFile(filepath.Join(f.cfg.Folder, bundleFile))
 	if err != nil {
 		return err
@@ -156,14 +159,7 @@ func (f *Follower) fetch(ctx context.Context) error {
 	f.mu.Lock()
 	f.have.Version = got.Version
 	f.mu.Unlock()
-	stored, err := o.Stored()
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(f.cfg.Folder, 0o700); err != nil {
-		return err
-	}
-	if err := checkpoint.WriteFile(filepath.Join(f.cfg.Folder, bundleFile), stored.Bytes()); err != nil {
+	if err := f.keep(o); err != nil {
 		return fmt.Errorf("the bundle is in use, but it cannot be kept on disk: %w", err)
 	}
 	if f.cfg.Taken != nil {
@@ -171,6 +167,21 @@ func (f *Follower) fetch(ctx context.Context) error {
 	}
 	f.cfg.Logger.InfoContext(ctx, "took a bundle", slog.Int64("seq", o.Head.Seq), slog.String("action", o.Head.Action), slog.Int("rules", o.Head.Rules), slog.String("snapshot", o.Head.Snapshot))
 	return nil
+}
+
+// keep stores a bundle in the folder, if there is one.
+func (f *Follower) keep(o *bundle.Opened) error {
+	if f.cfg.Folder == "" {
+		return nil
+	}
+	stored, err := o.Stored()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(f.cfg.Folder, 0o700); err != nil {
+		return err
+	}
+	return checkpoint.WriteFile(filepath.Join(f.cfg.Folder, bundleFile), stored.Bytes())
 }
 
 // newer returns an error unless a head may follow another.
@@ -234,7 +245,7 @@ func (f *Follower) vouch(signedNote string, keep bool) error {
 		}
 		return rule.Errorf(rule.CodeInvalid, "the place vouches for another bundle than the one in use")
 	}
-	if f.see(h.Signed) && keep {
+	if f.see(h.Signed) && keep && f.cfg.Folder != "" {
 		return checkpoint.WriteFile(filepath.Join(f.cfg.Folder, noteFile), []byte(signedNote))
 	}
 	return nil

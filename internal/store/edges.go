@@ -40,6 +40,9 @@ type EdgeReader interface {
 	Entry(ctx context.Context, projectID, id string) (AuditEntry, error)
 	// Spool sums up the entries of a project's own chain with Seq > after.
 	Spool(ctx context.Context, projectID string, after int64) (Spool, error)
+	// Oldest returns the lowest Seq <= through of a project's own chain at which the bodies up to it have at least so many bytes; through if
+	// they have fewer.
+	Oldest(ctx context.Context, projectID string, through, bytes int64) (int64, error)
 }
 
 // EdgeTx writes edges.

@@ -81,6 +81,7 @@ type Readers struct {
 	Bundles     BundleReader
 	Retention   RetentionReader
 	Edges       EdgeReader
+	Exports     ExportReader
 }
 
 // Tx is a transaction that writes, by noun. It reads its own writes. It is invalid after its callback has returned.
@@ -122,4 +123,5 @@ type Tx struct {
 	Bundles     BundleTx
 	Retention   RetentionTx
 	Edges       EdgeTx
+	Exports     ExportTx
 }

@@ -56,6 +56,14 @@ func (t edgeTable) Spool(ctx context.Context, projectID string, after int64) (st
 	return s, err
 }
 
+// Oldest implements store.EdgeReader.
+func (t edgeTable) Oldest(ctx context.Context, projectID string, through, bytes int64) (int64, error) {
+	var seq int64
+	err := t.row(ctx, "oldest bodies", `SELECT COALESCE(MIN(seq), ?) FROM (SELECT seq, SUM(LENGTH(body)) OVER (ORDER BY seq) AS bytes
+		FROM audit_entries WHERE project_id = ? AND seq <= ?) AS sums WHERE bytes >= ?`, []any{through, projectID, through, bytes}, &seq)
+	return seq, err
+}
+
 // Put implements store.EdgeTx.
 func (t edgeTable) Put(ctx context.Context, e store.Edge) error {
 	if _, err := projectTable(t).Get(ctx, e.ProjectID); err != nil {

@@ -41,6 +41,7 @@ type (
 	bundleTable     struct{ *session }
 	retentionTable  struct{ *session }
 	edgeTable       struct{ *session }
+	exportTable     struct{ *session }
 )
 
 // readers returns the readers of a session.
@@ -83,6 +84,7 @@ func (s *session) readers() store.Readers {
 		Bundles:     bundleTable{s},
 		Retention:   retentionTable{s},
 		Edges:       edgeTable{s},
+		Exports:     exportTable{s},
 	}
 }
 
@@ -126,5 +128,6 @@ func (s *session) tx() store.Tx {
 		Bundles:     bundleTable{s},
 		Retention:   retentionTable{s},
 		Edges:       edgeTable{s},
+		Exports:     exportTable{s},
 	}
 }

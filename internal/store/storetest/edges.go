@@ -78,6 +78,19 @@ func testEdges(t *testing.T, f *fixture) {
 	if _, err := f.s.Edges.Entry(f.ctx, "q", "entry-1"); rule.CodeOf(err) != rule.CodeNotFound {
 		t.Errorf("in another project: %v; want not_found", err)
 	}
+	own := ""
+	for i := range 4 {
+		e := store.AuditEntry{
+			ProjectID: "p", Seq: int64(i + 1), ID: fmt.Sprint("own-", i), Kind: "evaluation", At: at, Actor: "a", Body: make([]byte, 10), PrevHash: own, Hash: fmt.Sprint("own-hash-", i),
+		}
+		own = e.Hash
+		f.update(func(tx store.Tx) error { return tx.Audit.Append(f.ctx, []store.AuditEntry{e}, nil) })
+	}
+	for _, tt := range []struct{ through, bytes, want int64 }{{4, 1, 1}, {4, 10, 1}, {4, 11, 2}, {4, 40, 4}, {4, 41, 4}, {2, 41, 2}, {0, 1, 0}} {
+		if got, err := f.s.Edges.Oldest(f.ctx, "p", tt.through, tt.bytes); err != nil || got != tt.want {
+			t.Errorf("the oldest %d bytes through %d end at %d, %v; want %d", tt.bytes, tt.through, got, err, tt.want)
+		}
+	}
 	if s, err := f.s.Edges.Spool(f.ctx, "p", 1<<40); err != nil || s != (store.Spool{}) {
 		t.Errorf("the spool behind the end: %+v, %v", s, err)
 	}

@@ -37,6 +37,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"bundles":                            testBundles,
 		"retention of projects":              testRetentionOfProjects,
 		"edges":                              testEdges,
+		"exports":                            testExports,
 		"trees over audit chains":            testLogs,
 		"tiles":                              testTiles,
 		"checkpoints":                        testCheckpoints,
