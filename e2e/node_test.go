@@ -25,17 +25,23 @@ type node struct {
 // startNode starts a node with the settings and waits until it is ready.
 func startNode(t *testing.T, settings ...string) *node {
 	t.Helper()
-	program, err := os.Executable()
+	addr, err := freeAddress()
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr, err := freeAddress()
+	return startAt(t, "serve", addr, settings...)
+}
+
+// startAt is startNode for a command that listens on an address, serve or edge.
+func startAt(t *testing.T, command, addr string, settings ...string) *node {
+	t.Helper()
+	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := &node{url: "http://" + addr, cmd: exec.Command(program)}
 	// Under this name the test binary is the real command line; see TestMain.
-	n.cmd.Args = append([]string{"tenet", "serve", "--listen", addr}, settings...)
+	n.cmd.Args = append([]string{"tenet", command, "--listen", addr}, settings...)
 	n.cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "GORACE=atexit_sleep_ms=10")
 	n.cmd.Stdout, n.cmd.Stderr = &n.log, &n.log
 	began := time.Now()

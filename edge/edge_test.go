@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -462,4 +463,37 @@ func TestOpenRefusesWhatItCannotTrust(t *testing.T) {
 			t.Errorf("%s: opened", about)
 		}
 	}
+}
+
+// A deployment reaches many edges soon: each follows the server's news over HTTP. TENET_EDGES sets their number for the long form, of which the last must
+// have it within two seconds on an idle machine.
+func TestADeploymentReachesManyEdges(t *testing.T) {
+	n, limit := 10, 30*time.Second
+	if s := os.Getenv("TENET_EDGES"); s != "" {
+		var err error
+		if n, err = strconv.Atoi(s); err != nil {
+			t.Fatal(err)
+		}
+		limit = 2 * time.Second
+	}
+	s := newServer(t)
+	edges := make([]*edge.Edge, n)
+	for i := range edges {
+		edges[i] = s.open(func(c *edge.Config) { c.Folder, c.Every = "", time.Minute }) // by news alone
+	}
+	time.Sleep(500 * time.Millisecond) // all listen
+	if code, body := ask(s.App, "POST", "/api/v1/rules", []byte(`{"slug":"NEW-2","statement":"No y.","status":"EFFECTIVE","check":{"pattern":{"regex":"y"}}}`)); code >= 300 {
+		t.Fatalf("%d %s", code, body)
+	}
+	s.deploy()
+	began := time.Now()
+	for i, e := range edges {
+		for e.Bundle().Seq < 2 {
+			if time.Since(began) > limit {
+				t.Fatalf("edge %d of %d has no new bundle after %s", i, n, time.Since(began))
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	t.Logf("%d edges have the deployment %s after it", n, time.Since(began))
 }

@@ -49,11 +49,21 @@ GOOD = {
         {**POSTGRES, "autoscaling": {"enabled": True}, "serviceAccount": {"create": False}, "firstKey": {"existingSecret": ""}},
         {"Deployment", "ConfigMap", "Service", "HorizontalPodAutoscaler", "PodDisruptionBudget"},
     ),
+    "edges": (
+        {"tls": {"existingSecret": "tenet-tls"}, "edge": {"enabled": True, "trust": {"existingSecret": "trust"}, "key": {"existingSecret": "edge"}, "hostPath": "/var/lib/tenet-edge", "args": ["--every=5s"]}},
+        {"Deployment", "DaemonSet", "ConfigMap", "Service", "ServiceAccount", "PersistentVolumeClaim"},
+    ),
+    "edges without a folder": (
+        {**POSTGRES, "edge": {"enabled": True, "trust": {"existingSecret": "trust"}, "bundle": "oci://registry/rules:production"}},
+        {"Deployment", "DaemonSet", "ConfigMap", "Service", "ServiceAccount"},
+    ),
     "own claim": ({"persistence": {"existingClaim": "mine"}}, {"Deployment", "ConfigMap", "Service", "ServiceAccount"}),
 }
 
 # Name: values that are refused, and a word of the reason.
 BAD = {
+    "a key of edges without encryption": ({"edge": {"enabled": True, "trust": {"existingSecret": "t"}, "key": {"existingSecret": "k"}}}, "https only"),
+    "edges without keys": ({"edge": {"enabled": True}}, "edge.trust.existingSecret"),
     "several nodes on SQLite": ({"replicas": 2}, "database.existingSecret"),
     "autoscaled on SQLite": ({"autoscaling": {"enabled": True}}, "database.existingSecret"),
     "an unknown value": ({"replica": 2}, "replica"),

@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"tenet/internal/agent"
 	"tenet/internal/api/rest"
 	"tenet/internal/auth"
@@ -23,8 +21,8 @@ type Agents struct {
 	Agents *agent.Agents
 	// Prefix is a path such as /rest below which the agents are served too; empty for none.
 	Prefix string
-	// Verdicts counts the evaluations that agents ask for, like all others.
-	Verdicts *prometheus.CounterVec
+	// Answered counts the evaluations that agents ask for, like all others.
+	Answered *Answered
 }
 
 func askOf(r *wire.AgentAskRequest) agent.Request {
@@ -158,9 +156,9 @@ func (a Agents) count(answer *wire.AgentAnswer, err error) {
 	}
 	switch r := answer.Result.(type) {
 	case *wire.AgentCheckResult:
-		a.Verdicts.WithLabelValues(string(r.Verdict)).Inc()
+		a.Answered.verdict(r.Verdict)
 	case *wire.AgentReviewResult:
-		a.Verdicts.WithLabelValues(string(r.Verdict)).Inc()
+		a.Answered.verdict(r.Verdict)
 	}
 }
 

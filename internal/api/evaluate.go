@@ -10,8 +10,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"tenet/internal/api/rest"
 	"tenet/internal/auth"
 	"tenet/internal/evaluate"
@@ -38,8 +36,8 @@ type Evaluator interface {
 type Evaluations struct {
 	Evaluator Evaluator
 	Released  Released
-	// Verdicts counts the answers by overall verdict.
-	Verdicts *prometheus.CounterVec
+	// Answered counts the answers.
+	Answered *Answered
 }
 
 const verdictEvents = "verdict (a rule's verdict, as in rule_verdicts), then done (the whole answer) or error (a problem)."
@@ -300,7 +298,7 @@ func (e Evaluations) answer(ctx context.Context, named evaluate.Named, req evalu
 
 func (e Evaluations) count(a *evaluate.Answer, err error) {
 	if err == nil {
-		e.Verdicts.WithLabelValues(string(a.Evaluation.OverallVerdict)).Inc()
+		e.Answered.evaluation(a.Evaluation)
 	}
 }
 

@@ -15,13 +15,46 @@ import (
 	"tenet/internal/rule"
 )
 
-// NewVerdictCounter registers the counter of answered evaluations by their overall verdict.
-func NewVerdictCounter(registry *prometheus.Registry) *prometheus.CounterVec {
-	c := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "tenet_evaluations_total", Help: "Evaluations answered, by overall verdict.",
-	}, []string{"verdict"})
-	registry.MustRegister(c)
+// Answered counts answered evaluations.
+type Answered struct {
+	verdicts, undecided, rules *prometheus.CounterVec
+	notAsked, reused           prometheus.Counter
+}
+
+// CountAnswered registers the counters of answered evaluations.
+func CountAnswered(registry *prometheus.Registry) *Answered {
+	vector := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	c := &Answered{
+		verdicts:  vector("tenet_evaluations_total", "Evaluations answered, by overall verdict.", "verdict"),
+		undecided: vector("tenet_evaluations_undecided_total", "Evaluations that need confirmation, by reason; one with several counts for each.", "reason"),
+		rules:     vector("tenet_rule_verdicts_total", "Verdicts of rules in answered evaluations, by what has decided them.", "decided_by", "verdict"),
+		notAsked: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "tenet_rules_not_asked_total", Help: "Rules that apply and that no model was asked about, since they were beyond max_rules.",
+		}),
+		reused: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "tenet_model_calls_saved_total", Help: "Calls to models that stored verdicts have saved in answered evaluations.",
+		}),
+	}
+	registry.MustRegister(c.verdicts, c.undecided, c.rules, c.notAsked, c.reused)
 	return c
+}
+
+// verdict counts an answer that has only a verdict.
+func (c *Answered) verdict(v rule.Verdict) { c.verdicts.WithLabelValues(string(v)).Inc() }
+
+func (c *Answered) evaluation(e *rule.Evaluation) {
+	c.verdict(e.OverallVerdict)
+	for _, reason := range e.Undecided() {
+		c.undecided.WithLabelValues(string(reason)).Inc()
+	}
+	for i := range e.RuleVerdicts {
+		v := &e.RuleVerdicts[i]
+		c.rules.WithLabelValues(string(v.DecidedBy), string(v.Verdict)).Inc()
+	}
+	c.notAsked.Add(float64(e.Coverage.RulesNotAsked))
+	c.reused.Add(float64(e.Cost.CachedCalls))
 }
 
 // maxGauged bounds the projects whose rules [CountRules] counts.

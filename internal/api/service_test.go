@@ -163,6 +163,7 @@ func TestMetrics(t *testing.T) {
 	seedEvaluation(n)
 	n.call("POST", evaluatePath, fields{"diff": badDiff}).want(http.StatusOK)
 	n.call("POST", evaluatePath, fields{"diff": goodDiff}).want(http.StatusOK)
+	n.call("POST", evaluatePath+"/quick", fields{"action": "restart", "scope": "nowhere"}).want(http.StatusOK)
 	n.call("GET", rulesPath+"/no-such", nil).want(http.StatusNotFound)
 	n.call("GET", "/secret/"+strings.Repeat("x", 50), nil).want(http.StatusNotFound)
 	n.call("FROB", rulesPath, nil)
@@ -171,6 +172,8 @@ func TestMetrics(t *testing.T) {
 	text := string(n.call("GET", "/metrics", nil).want(http.StatusOK).body)
 	for _, want := range []string{
 		`tenet_evaluations_total{verdict="DENY"} 1`, `tenet_evaluations_total{verdict="ALLOW"} 1`,
+		`tenet_evaluations_total{verdict="NEEDS_CONFIRMATION"} 1`, `tenet_evaluations_undecided_total{reason="uncovered"} 1`, `tenet_rule_verdicts_total{decided_by="check",verdict="DENY"} 1`,
+		`tenet_rules_not_asked_total 0`, `tenet_model_calls_saved_total 0`,
 		`tenet_http_request_duration_seconds_count{code="200",method="POST",route="/api/v1/evaluate"} 2`,
 		`tenet_http_request_duration_seconds_count{code="404",method="GET",route="/api/v1/rules/{id}"} 1`,
 		`tenet_http_request_duration_seconds_count{code="404",method="other",route="none"} 1`,

@@ -20,7 +20,7 @@ import (
 
 // serveAPI returns the HTTP API over the capabilities.
 func (a *App) serveAPI(p *parts, operations api.Operations, registry *prometheus.Registry, version string) *rest.Server {
-	verdicts := api.NewVerdictCounter(registry)
+	answered := api.CountAnswered(registry)
 	prefix := a.cfg.RESTPrefix
 	if prefix == "off" {
 		prefix = ""
@@ -39,9 +39,9 @@ func (a *App) serveAPI(p *parts, operations api.Operations, registry *prometheus
 		api.Keys{Keys: a.keys},
 		api.Acting{Agents: p.acting},
 		api.SignIn{Providers: providers(a.callers), Keys: a.callers},
-		api.Evaluations{Evaluator: p.evaluator, Released: p.releases, Verdicts: verdicts},
+		api.Evaluations{Evaluator: p.evaluator, Released: p.releases, Answered: answered},
 		api.Records{Recorded: p.evaluator},
-		api.Agents{Agents: p.agents, Prefix: prefix, Verdicts: verdicts},
+		api.Agents{Agents: p.agents, Prefix: prefix, Answered: answered},
 		api.Search{Search: p.searcher, Released: p.releases},
 		api.Documents{Documents: p.documents},
 		api.DocumentSearch{Documents: p.documents, Search: p.library},

@@ -176,7 +176,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 		Store: job.Store{Updater: a.store, JobWatcher: a.store, Jobs: a.store.Jobs}, Logger: log, Now: time.Now, Handlers: p.handlers(cfg), Periodic: p.periodic(cfg, a.edge != nil),
 		Workers: cfg.JobWorkers, Poll: cfg.PollInterval, Lease: cfg.JobLease, Keep: cfg.JobKeep, Observe: observeJobs(registry),
 	})
-	p.registerGauges(registry, operations.Servers, log)
+	p.registerGauges(registry, a.store.Pools, operations.Servers, log)
 	if o.Work {
 		a.work()
 	}

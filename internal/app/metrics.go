@@ -9,6 +9,7 @@ import (
 
 	"tenet/internal/metric"
 	"tenet/internal/operate"
+	"tenet/internal/store"
 	"tenet/internal/wire"
 )
 
@@ -27,7 +28,7 @@ func observeDeliveries(registry *prometheus.Registry) func(outcome string, took 
 }
 
 // registerGauges adds the gauges that are counted in the database, over all nodes.
-func (p *parts) registerGauges(registry *prometheus.Registry, servers *operate.Servers, log *slog.Logger) {
+func (p *parts) registerGauges(registry *prometheus.Registry, pools func() []store.Pool, servers *operate.Servers, log *slog.Logger) {
 	metric.Register(registry, log,
 		metric.Gauge{
 			Name: "tenet_jobs", Help: "Background jobs that wait, run or have failed, over all nodes; failed ones until they are deleted or retried.", Labels: []string{"kind", "state"},
@@ -38,6 +39,24 @@ func (p *parts) registerGauges(registry *prometheus.Registry, servers *operate.S
 					samples[i] = metric.Sample{Value: c.Count, Labels: []string{c.Kind, c.State}}
 				}
 				return samples, err
+			},
+		},
+		metric.Gauge{
+			Name: "tenet_database_connections", Help: "Connections of this node to its database, by purpose and state.", Labels: []string{"pool", "state"},
+			Read: func(context.Context) (samples []metric.Sample, err error) {
+				for _, pool := range pools() {
+					samples = append(samples, metric.Sample{Value: pool.InUse, Labels: []string{pool.Name, "in_use"}}, metric.Sample{Value: pool.Idle, Labels: []string{pool.Name, "idle"}})
+				}
+				return samples, nil
+			},
+		},
+		metric.Gauge{
+			Name: "tenet_database_connection_waits", Help: "Requests of this node for a connection that had to wait for one, since it started.", Labels: []string{"pool"},
+			Read: func(context.Context) (samples []metric.Sample, err error) {
+				for _, pool := range pools() {
+					samples = append(samples, metric.Sample{Value: int(pool.Waits), Labels: []string{pool.Name}})
+				}
+				return samples, nil
 			},
 		},
 		metric.Gauge{

@@ -66,7 +66,13 @@ func gauge(m *models, watch *provider.Watch, log *slog.Logger) (list gauges) {
 func (l gauges) observe(registry *prometheus.Registry) {
 	seconds := metric.Seconds(registry, "tenet_model_call_duration_seconds", "Time of calls to models, by purpose (judge, confirm, embedding) and outcome (answered, failed).",
 		[]float64{.1, .25, .5, 1, 2.5, 5, 10, 30, 60}, "purpose", "outcome")
+	tokens := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "tenet_model_tokens_total", Help: "Tokens that models have read (input) and written (output), by purpose."}, []string{"purpose", "direction"})
+	registry.MustRegister(tokens)
 	for _, g := range l {
+		g.meter.Tokens = func(input, output int) {
+			tokens.WithLabelValues(g.purpose, "input").Add(float64(input))
+			tokens.WithLabelValues(g.purpose, "output").Add(float64(output))
+		}
 		g.meter.Observe = func(took time.Duration, failed bool) {
 			outcome := "answered"
 			if failed {

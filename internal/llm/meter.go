@@ -16,6 +16,8 @@ const meteredCalls = 100
 type Meter struct {
 	// Observe is called with each call; nil does nothing. Set it before the first call.
 	Observe func(took time.Duration, failed bool)
+	// Tokens is called with the tokens of each answer; nil does nothing. Set it before the first call.
+	Tokens func(input, output int)
 
 	mu    sync.Mutex
 	stats CallStats
@@ -103,6 +105,9 @@ func (m *meteredModel) Complete(ctx context.Context, req Request) (Response, err
 	span.Count("gen_ai.usage.output_tokens", resp.OutputTokens)
 	span.End(err)
 	m.meter.note(ctx, began, err)
+	if err == nil && m.meter.Tokens != nil {
+		m.meter.Tokens(resp.InputTokens, resp.OutputTokens)
+	}
 	return resp, err
 }
 

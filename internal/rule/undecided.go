@@ -73,6 +73,32 @@ func (v *RecordedVerdict) Undecided() UndecidedReason {
 	return UndecidedNoAnswer
 }
 
+// Undecided returns the reasons why the overall verdict is NEEDS_CONFIRMATION, as [RecordedEvaluation.Undecided] does for the record.
+func (e *Evaluation) Undecided() []UndecidedReason {
+	if e.OverallVerdict == Allow || e.OverallVerdict == Deny {
+		return nil
+	}
+	r := RecordedEvaluation{OverallVerdict: e.OverallVerdict, RuleVerdicts: make([]RecordedVerdict, len(e.RuleVerdicts))}
+	r.Coverage.RulesNotAsked, r.Coverage.Uncovered = e.Coverage.RulesNotAsked, e.Coverage.Uncovered
+	for i := range e.RuleVerdicts {
+		v := &e.RuleVerdicts[i]
+		to := &r.RuleVerdicts[i]
+		*to = RecordedVerdict{
+			RuleID: v.RuleID, Verdict: v.Verdict, DecidedBy: v.DecidedBy, Enforcement: v.Enforcement, Concerned: v.Concerned, Reasoning: v.Reasoning,
+			IssueDescription: v.IssueDescription, Fingerprint: v.Fingerprint, Unexamined: make([]struct{}, len(v.Unexamined)),
+		}
+		if v.Waiver != nil {
+			to.Waiver = &struct{}{}
+		}
+	}
+	for i := range e.Narrowed {
+		r.Narrowed = append(r.Narrowed, struct {
+			Floor string `json:"floor"`
+		}{e.Narrowed[i].Floor})
+	}
+	return r.Undecided()
+}
+
 // RecordedEvaluation is the part of a recorded evaluation by which it is counted and found.
 type RecordedEvaluation struct {
 	OverallVerdict Verdict           `json:"overall_verdict"`

@@ -23,8 +23,17 @@ type Database interface {
 	Serial() bool
 	// Ping reports whether the database answers.
 	Ping(ctx context.Context) error
+	// Pools reports on the connections of this process.
+	Pools() []Pool
 	// Close waits for running transactions and releases the database.
 	Close() error
+}
+
+// Pool is how the connections for a purpose fare.
+type Pool struct {
+	Name        string // read or write
+	InUse, Idle int
+	Waits       int64 // requests for a connection that had to wait for one, so far
 }
 
 // Updater writes.

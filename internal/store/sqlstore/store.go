@@ -38,6 +38,15 @@ func (s *database) Ping(ctx context.Context) error {
 	return s.row(ctx, "ping", "SELECT 1", nil, &one)
 }
 
+// Pools implements store.Database.
+func (s *database) Pools() []store.Pool {
+	of := func(name string, db *sql.DB) store.Pool {
+		stats := db.Stats()
+		return store.Pool{Name: name, InUse: stats.InUse, Idle: stats.Idle, Waits: stats.WaitCount}
+	}
+	return []store.Pool{of("read", s.pool), of("write", s.write)}
+}
+
 // Close implements store.Database.
 func (s *database) Close() error {
 	if !s.gate.close() {

@@ -17,6 +17,18 @@ app.kubernetes.io/name: {{ include "tenet.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
+{{- define "tenet.edge.selector" -}}
+app.kubernetes.io/name: {{ include "tenet.name" . | trunc 58 | trimSuffix "-" }}-edge
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "tenet.edge.labels" -}}
+{{ include "tenet.edge.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end -}}
+
 {{- define "tenet.labels" -}}
 {{ include "tenet.selector" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
