@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tenet/internal/rule"
 	"tenet/internal/signature"
@@ -200,5 +201,21 @@ func TestUnverifiedBodiesAreBounded(t *testing.T) {
 	long := fmt.Sprintf(`{"zen":%q}`, strings.Repeat("z", 300<<10))
 	if r := into[wire.Receipt](n.fromGitHub("ping", "d-1", long).want(http.StatusAccepted)); r.Status != "ignored" {
 		t.Errorf("%+v", r)
+	}
+}
+
+// A file of more rules than an import takes is refused before it is read: reading it takes half a minute.
+func TestLargeImportsAreRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	var b strings.Builder
+	b.WriteString("rules:\n")
+	for i := range 20_001 {
+		fmt.Fprintf(&b, "  - slug: P-%d\n    statement: Payment %d must be approved.\n", i, i)
+	}
+	began := time.Now()
+	p := n.call("POST", rulesPath+"/import", b.String(), "Content-Type", "application/yaml").wantProblem(http.StatusRequestEntityTooLarge, rule.CodeTooLarge)
+	if took := time.Since(began); took > 5*time.Second || !strings.Contains(p.Detail, "in parts") {
+		t.Errorf("refused after %s: %s", took, p.Detail)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"regexp"
 
 	"tenet/internal/api/rest"
 	"tenet/internal/auth"
@@ -39,12 +40,21 @@ func (s RuleFiles) Routes(r *rest.Router) {
 }
 
 func (s RuleFiles) load(ctx context.Context, in *wire.ImportQuery) (*rule.ImportResult, error) {
-	f, err := rest.ReadFile(ctx, catalog.ParseYAML)
+	f, err := rest.ReadFile(ctx, func(data []byte) (*wire.RuleFile, error) {
+		// Reading so large a file takes half a minute; counting takes none of it.
+		if n := len(ruleStart.FindAllIndex(data, catalog.MaxImport+1)); n > catalog.MaxImport {
+			return nil, rule.Errorf(rule.CodeTooLarge, "the file holds more than %d rules, which one import takes; import it in parts, as tenet rules import does", catalog.MaxImport)
+		}
+		return catalog.ParseYAML(data)
+	})
 	if err != nil {
 		return nil, err
 	}
 	return s.Catalog.Import(ctx, rest.Project(ctx), f, catalog.ImportOptions{CreateOnly: in.Mode == "create", Prune: in.Prune, DryRun: in.DryRun, Permission: in.Permission()})
 }
+
+// ruleStart finds rules of a file in YAML by the key that they begin with.
+var ruleStart = regexp.MustCompile(`(?m)^ *- *\{? *(?:slug|statement):`)
 
 // fileOutput is a file.
 type fileOutput struct {

@@ -3,6 +3,7 @@ package catalog
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -21,6 +22,9 @@ const MaxImport = 20_000
 // file is reported all at once, with lines; see [rulefile.Parse].
 func ParseYAML(data []byte) (*wire.RuleFile, error) {
 	f, _, err := rulefile.Parse(data)
+	if e, ok := errors.AsType[*rulefile.Error](err); ok && e.File() != nil {
+		return e.File(), nil // an import validates values, and names the rules
+	}
 	return f, err
 }
 

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"tenet/internal/catalog"
 	"tenet/internal/client"
 	"tenet/internal/discover/assistant"
 	"tenet/internal/rule"
@@ -36,8 +37,11 @@ func (k *rulesImportCommand) Run(ctx context.Context, s *session) error {
 		if k.CreateOnly {
 			q.Mode = "create"
 		}
-		done := s.progress("importing")
-		result, err := client.ImportRules(ctx, c, joined, q)
+		done := func() {}
+		if len(joined.Rules) <= catalog.MaxImport {
+			done = s.progress("importing")
+		}
+		result, err := importAll(ctx, s, c, files, joined, q, catalog.MaxImport, partSize)
 		done()
 		if err != nil {
 			return files.locate(err)
@@ -108,10 +112,11 @@ func changes(r *rule.ImportResult) int {
 type rulesExportCommand struct {
 	ruleFilter
 
-	Format string `short:"f" enum:"yaml,json,agents.md,claude.md,cursor,copilot" default:"yaml" help:"${enum}."`
-	Output string `short:"o" placeholder:"PATH" help:"Write to this file; for assistants, below this folder, which is that of the repository."`
-	Node   string `placeholder:"NODE" help:"For assistants: the rules that hold at this node, by its id, or its name or path of names."`
-	Force  bool   `help:"For assistants: write over files that somebody else has written."`
+	Format  string `short:"f" enum:"yaml,json,agents.md,claude.md,cursor,copilot" default:"yaml" help:"${enum}."`
+	Output  string `short:"o" placeholder:"PATH" help:"Write to this file; for assistants, below this folder, which is that of the repository."`
+	Node    string `placeholder:"NODE" help:"For assistants: the rules that hold at this node, by its id, or its name or path of names."`
+	MaxSize int    `default:"32768" placeholder:"BYTES" help:"For assistants: most bytes of a file; the least severe rules are left out (default 32768, of which assistants read that much)."`
+	Force   bool   `help:"For assistants: write over files that somebody else has written."`
 }
 
 func (rulesExportCommand) Help() string {

@@ -33,9 +33,12 @@ func (k *rulesExportCommand) instructions(ctx context.Context, s *session, forma
 		if len(rules) == 0 {
 			return errors.New("there are no rules in force to write; --status names those of another status")
 		}
-		files, err := assistant.Write(format, rules)
+		files, left, err := assistant.WriteWithin(format, rules, k.MaxSize)
 		if err != nil {
 			return err
+		}
+		if left > 0 {
+			s.note("left out, because a file may have %d bytes: %d of %d rules, the least severe; see --max-size, --severity, --tag, --scope and --node", k.MaxSize, left, len(rules))
 		}
 		if k.Output != "" {
 			return k.writeFiles(s, files)

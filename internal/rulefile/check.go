@@ -47,6 +47,12 @@ func (c *checking) add(n *node, field, format string, args ...any) {
 	c.problems = append(c.problems, &Problem{Line: n.line, Column: n.column, Width: n.width, Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
+// addSoft adds a value that an import reports too.
+func (c *checking) addSoft(n *node, field, format string, args ...any) {
+	c.add(n, field, format, args...)
+	c.problems[len(c.problems)-1].soft = true
+}
+
 func (c *checking) value(n *node, s *shape, at string) {
 	switch s.kind {
 	case object:
@@ -189,15 +195,15 @@ func (c *checking) text(n *node, s *shape, at string) {
 			return
 		}
 		near := text.Near(strings.TrimSpace(n.text), s.values, 2)
-		c.add(n, at, "is %q; use one of %s%s", shown, strings.Join(s.values, ", "), text.DidYouMean(near))
+		c.addSoft(n, at, "is %q; use one of %s%s", shown, strings.Join(s.values, ", "), text.DidYouMean(near))
 	case strings.ContainsRune(n.text, 0):
-		c.add(n, at, "holds a NUL character")
+		c.addSoft(n, at, "holds a NUL character")
 	case s.shortest > 0 && strings.TrimSpace(n.text) == "":
-		c.add(n, at, "must not be empty")
+		c.addSoft(n, at, "must not be empty")
 	case s.longest > 0 && count > s.longest:
-		c.add(n, at, "has %d characters; at most %d are allowed", count, s.longest)
+		c.addSoft(n, at, "has %d characters; at most %d are allowed", count, s.longest)
 	case s.pattern != "" && !matches(s.pattern, n.text), s.without != "" && matches(s.without, n.text):
-		c.add(n, at, "is %q; it %s", shown, s.mismatch)
+		c.addSoft(n, at, "is %q; it %s", shown, s.mismatch)
 	case s.kind == moment:
 		if _, ok := timeOf(n.text); !ok {
 			c.add(n, at, "is %q; it %s", shown, s.mismatch)

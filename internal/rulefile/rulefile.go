@@ -32,6 +32,7 @@ type Problem struct {
 	Width        int    // columns that are wrong
 	Field        string // such as rules[3].severity; empty for the file as a whole
 	Message      string
+	soft         bool // the file can be read all the same, and an import reports the value
 }
 
 // Error implements [error].
@@ -47,6 +48,20 @@ func (p *Problem) Error() string {
 type Error struct {
 	Problems []*Problem // in the order of the file
 	source   *Source
+	read     *wire.RuleFile
+}
+
+// File returns the file if only values of it are wrong, such as a severity that does not exist: an import names those together with what it
+// finds itself. It is nil for a file in the wrong form.
+func (e *Error) File() *wire.RuleFile { return e.read }
+
+// soft returns the error of a check if only values are wrong.
+func soft(err error) *Error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || slices.ContainsFunc(e.Problems, func(p *Problem) bool { return !p.soft }) {
+		return nil
+	}
+	return e
 }
 
 // Error implements [error].
@@ -119,7 +134,7 @@ func Parse(data []byte) (*wire.RuleFile, *Source, error) {
 		return f, s, nil
 	}
 	if p, ok := errors.AsType[*Problem](err); ok {
-		return nil, nil, &Error{[]*Problem{p}, s}
+		return nil, nil, &Error{Problems: []*Problem{p}, source: s}
 	}
 	if e, ok := errors.AsType[*Error](err); ok {
 		e.source = s
@@ -132,8 +147,9 @@ func (s *Source) parseJSON(data []byte) (*wire.RuleFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.check(root); err != nil {
-		return nil, err
+	wrong := s.check(root)
+	if wrong != nil && soft(wrong) == nil {
+		return nil, wrong
 	}
 	plain, err := json.Marshal(root.plain(file))
 	if err != nil {
@@ -142,6 +158,15 @@ func (s *Source) parseJSON(data []byte) (*wire.RuleFile, error) {
 	f := &wire.RuleFile{}
 	if err := json.Unmarshal(plain, f); err != nil {
 		return nil, &Problem{Line: 1, Column: 1, Message: strings.TrimPrefix(err.Error(), "json: ")}
+	}
+	return withSoft(f, wrong)
+}
+
+// withSoft returns a file, or the error about its values, which keeps the file.
+func withSoft(f *wire.RuleFile, wrong error) (*wire.RuleFile, error) {
+	if e := soft(wrong); e != nil {
+		e.read = f
+		return nil, e
 	}
 	return f, nil
 }
@@ -174,8 +199,9 @@ func (s *Source) parseYAML(data []byte) (*wire.RuleFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.check(root); err != nil {
-		return nil, err
+	wrong := s.check(root)
+	if wrong != nil && soft(wrong) == nil {
+		return nil, wrong
 	}
 	if root.kind == isNull {
 		return f, nil
@@ -187,7 +213,7 @@ func (s *Source) parseYAML(data []byte) (*wire.RuleFile, error) {
 	for i := range f.Cases {
 		f.Cases[i].Facts = numbers(f.Cases[i].Facts)
 	}
-	return f, nil
+	return withSoft(f, wrong)
 }
 
 // syntax returns an error of the YAML library with its place.

@@ -5,7 +5,9 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
 	"tenet/internal/blocks"
@@ -50,6 +52,38 @@ func Write(f Format, rules []rule.Rule) (map[string][]byte, error) {
 	return files, nil
 }
 
+// WriteWithin writes as Write does, with the most severe of the rules so that no file has more than so many bytes, and returns how many rules
+// are left out, which the files say too. The error is invalid if not even one rule fits.
+func WriteWithin(f Format, rules []rule.Rule, most int) (files map[string][]byte, left int, err error) {
+	rules = slices.Clone(rules)
+	slices.SortStableFunc(rules, func(a, b rule.Rule) int { return b.Severity.Rank() - a.Severity.Rank() })
+	try := func(n int) (map[string][]byte, bool) {
+		files, err = Write(f, rules[:n])
+		fits := err == nil
+		for path, content := range files {
+			if n < len(rules) {
+				content = fmt.Appendf(content, "\n<!-- Left out, because the file has a limit of %d bytes: %d of %d rules, the least severe. -->\n", most, len(rules)-n, len(rules))
+				files[path] = content
+			}
+			fits = fits && len(content) <= most
+		}
+		return files, fits
+	}
+	files, fits := try(len(rules))
+	if fits || err != nil {
+		return files, 0, err
+	}
+	n := sort.Search(len(rules), func(n int) bool { _, fits := try(n + 1); return !fits }) // so many fit
+	if err != nil {
+		return nil, 0, err
+	}
+	if n == 0 {
+		return nil, 0, rule.Errorf(rule.CodeInvalid, "not one rule fits into %d bytes", most)
+	}
+	files, _ = try(n)
+	return files, len(rules) - n, err
+}
+
 // ordered returns normalized copies of rules by scope, severity (the most severe first), slug and statement.
 func ordered(rules []rule.Rule) []*rule.Rule {
 	out := make([]*rule.Rule, len(rules))
@@ -89,7 +123,7 @@ func (f Format) path(globs []string) string {
 	name := "tenet"
 	if len(globs) > 0 {
 		sum := sha256.Sum256([]byte(strings.Join(globs, ",")))
-		name += "-" + hex.EncodeToString(sum[:4])
+		name += readable(globs[0]) + "-" + hex.EncodeToString(sum[:4])
 	}
 	switch {
 	case f == AgentsMD:
@@ -102,6 +136,21 @@ func (f Format) path(globs []string) string {
 		return ".github/copilot-instructions.md"
 	}
 	return ".github/instructions/" + name + ".instructions.md"
+}
+
+// maxReadable bounds the part of a file name that people read.
+const maxReadable = 40
+
+// readable makes a part of a file name of a glob: src/**/*.py gives -src-py.
+func readable(glob string) string {
+	var b strings.Builder
+	for part := range strings.FieldsFuncSeq(strings.ToLower(glob), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
+		if b.Len()+1+len(part) > maxReadable {
+			break
+		}
+		b.WriteString("-" + part)
+	}
+	return b.String()
 }
 
 // front returns the front matter of a file.

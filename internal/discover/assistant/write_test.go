@@ -1,7 +1,9 @@
 package assistant_test
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -206,5 +208,40 @@ func TestWriteIsStable(t *testing.T) {
 	two, _ := assistant.Write(assistant.ClaudeMD, []rule.Rule{b, a})
 	if string(one["CLAUDE.md"]) != string(two["CLAUDE.md"]) {
 		t.Errorf("another order gives another file:\n%s\n%s", one["CLAUDE.md"], two["CLAUDE.md"])
+	}
+}
+
+// Files stay within a size by leaving out the least severe rules, and say so; their names begin with the globs that they are for.
+func TestWriteWithin(t *testing.T) {
+	t.Parallel()
+	var rules []rule.Rule
+	for i := range 200 {
+		r := rule.Rule{ID: fmt.Sprint(i), Slug: fmt.Sprintf("R-%d", i), Statement: fmt.Sprintf("Thing %d must be done well.", i), Severity: rule.Severities[i%4]}
+		r.AppliesTo = &rule.AppliesTo{Paths: []string{"src/**/*.py"}}
+		rules = append(rules, r)
+	}
+	for _, f := range assistant.Formats {
+		all, left, err := assistant.WriteWithin(f, rules, 1<<20)
+		if err != nil || left != 0 {
+			t.Fatalf("%s: %d, %v", f, left, err)
+		}
+		for path, content := range all {
+			if bytes.Contains(content, []byte("Left out")) || (f == assistant.Cursor || f == assistant.Copilot) && !strings.Contains(path, "tenet-src-py-") {
+				t.Errorf("%s: %s", path, content[len(content)-200:])
+			}
+		}
+		some, left, err := assistant.WriteWithin(f, rules, 6000)
+		if err != nil || left < 50 || left > 190 {
+			t.Fatalf("%s: %d, %v", f, left, err)
+		}
+		for path, content := range some {
+			if len(content) > 6000 || len(content) < 5500 || !bytes.Contains(content, []byte("CRITICAL")) || bytes.Contains(content, []byte("LOW")) ||
+				!bytes.Contains(content, fmt.Appendf(nil, "%d of 200 rules", left)) {
+				t.Errorf("%s: %d bytes, %d left out\n%s", path, len(content), left, content)
+			}
+		}
+		if _, _, err := assistant.WriteWithin(f, rules, 50); rule.CodeOf(err) != rule.CodeInvalid {
+			t.Errorf("%s: %v", f, err)
+		}
 	}
 }

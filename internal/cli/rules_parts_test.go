@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"tenet/internal/client"
+	"tenet/internal/rule"
+	"tenet/internal/wire"
+)
+
+// A file of more rules than an import takes is imported in parts; the same again changes nothing, and after a fault it goes on.
+func TestImportInParts(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("defaults: {severity: HIGH}\nrules:\n")
+	for i := range 25 {
+		fmt.Fprintf(&b, "  - slug: P-%d\n    statement: Payment %d must be approved.\n    relationships: [{kind: REFINES, to: P-%d}]\n    check: {cel: \"facts.amount < %d\"}\n", i, i, (i+7)%25, i+1)
+	}
+	b.WriteString("cases:\n")
+	for i := range 25 {
+		fmt.Fprintf(&b, "  - {rule: P-%d, name: a, facts: {amount: 0}, expect: ALLOW}\n  - {rule: P-%d, name: b, facts: {amount: 99}, expect: DENY}\n", i, i)
+	}
+	text := b.String()
+	dir := folder(t, map[string]string{"rules.yaml": text, "bad.yaml": strings.Replace(text, "to: P-3}", "to: P-99}", 1), "unnamed.yaml": strings.Replace(text, "slug: P-4\n    ", "", 1)})
+	s := &session{out: io.Discard, err: io.Discard, env: lookup(nil), globals: &globals{Data: t.TempDir()}}
+	try := func(name string, q wire.ImportQuery) (result rule.ImportResult, err error) {
+		files, err := loadRules(t.Context(), dir+"/"+name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		joined, err := files.join()
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = s.with(t.Context(), needsData, func(c *client.Client) error {
+			result, err = importAll(t.Context(), s, c, files, joined, q, 10, 10)
+			return files.locate(err)
+		})
+		return result, err
+	}
+	if got, err := try("rules.yaml", wire.ImportQuery{DryRun: true}); err != nil || got.Created != 25 || !got.DryRun {
+		t.Fatalf("a dry run: %+v, %v", got, err)
+	}
+	if _, err := try("bad.yaml", wire.ImportQuery{}); rule.CodeOf(err) == "" || !strings.Contains(err.Error(), "P-99") || !strings.Contains(err.Error(), "run it again") ||
+		!strings.Contains(err.Error(), "bad.yaml:") {
+		t.Fatalf("a fault: %v", err)
+	}
+	got, err := try("rules.yaml", wire.ImportQuery{})
+	if err != nil || got.Created != 0 || got.Unchanged != 25 || got.Cases.Added != 50 {
+		t.Fatalf("going on: %d created, %d unchanged, %+v, %v", got.Created, got.Unchanged, got.Cases, err)
+	}
+	again, err := try("rules.yaml", wire.ImportQuery{})
+	if err != nil || again.Created+again.Updated != 0 || again.Unchanged != 25 || again.Cases.Added != 0 || again.Cases.Unchanged != 50 {
+		t.Errorf("again: %+v, %v", again, err)
+	}
+	if _, err := try("unnamed.yaml", wire.ImportQuery{}); err == nil || !strings.Contains(err.Error(), "slug or an id") {
+		t.Errorf("a rule without a name: %v", err)
+	}
+	if _, err := try("rules.yaml", wire.ImportQuery{Mode: "create"}); err == nil {
+		t.Error("--create-only is taken")
+	}
+}
