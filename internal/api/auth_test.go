@@ -243,12 +243,13 @@ var accessTable = map[string]access{
 	"redeliver":            {auth.Admin, "POST /api/v1/gateway/policies/x/deliveries/1/redeliver?project_id=pay", "project"},
 	"/mcp":                 {auth.Viewer, "POST /mcp?project_id=pay", "project"},
 
-	"get-insights":             {auth.Viewer, "GET /api/v1/insights?project_id=pay", "project"},
-	"measure-insights":         {auth.Reviewer, "POST /api/v1/insights/measure?project_id=pay", "project"},
-	"list-measured-rules":      {auth.Viewer, "GET /api/v1/insights/rules?project_id=pay", "project"},
-	"list-judged-repositories": {auth.Viewer, "GET /api/v1/insights/repositories?project_id=pay", "project"},
-	"list-project-insights":    {auth.Viewer, "GET /api/v1/insights/projects", "each"},
-	"get-report":               {auth.Viewer, "GET /api/v1/insights/report?project_id=pay", "project"},
+	"get-insights":               {auth.Viewer, "GET /api/v1/insights?project_id=pay", "project"},
+	"measure-insights":           {auth.Reviewer, "POST /api/v1/insights/measure?project_id=pay", "project"},
+	"list-measured-rules":        {auth.Viewer, "GET /api/v1/insights/rules?project_id=pay", "project"},
+	"list-judged-repositories":   {auth.Viewer, "GET /api/v1/insights/repositories?project_id=pay", "project"},
+	"list-unjudged-repositories": {auth.Viewer, "GET /api/v1/insights/repositories/unjudged?project_id=pay", "project"},
+	"list-project-insights":      {auth.Viewer, "GET /api/v1/insights/projects", "each"},
+	"get-report":                 {auth.Viewer, "GET /api/v1/insights/report?project_id=pay", "project"},
 }
 
 // publicRoutes need no key. Whoever adds to them must mean it.

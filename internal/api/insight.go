@@ -54,6 +54,13 @@ func (s Insights) Routes(r *rest.Router) {
 		return s.Health.Repositories(ctx, rest.Project(ctx), in)
 	})
 	rest.Handle(r, rest.Operation{
+		ID: "list-unjudged-repositories", Route: op.ListUnjudged.Route(), Role: auth.Viewer, Summary: "List the bound repositories that were never judged",
+		Description: "Repositories and patterns that federation nodes are bound to and of which nothing was judged in the last 400 days: rules that hold there " +
+			"are asked about nothing.",
+	}, func(ctx context.Context, in *wire.UnjudgedQuery) (wire.Page[wire.UnjudgedRepository], error) {
+		return health.Unjudged(ctx, s.Health, rest.Project(ctx), in)
+	})
+	rest.Handle(r, rest.Operation{
 		ID: "get-report", Route: op.GetReport.Route(), Role: auth.Viewer, Summary: "Get the report of a month",
 		Description: "Verdicts against the month before, denials by rule, waivers, releases, changes, and why evaluations were undecided. verify needs the role admin.",
 	}, func(ctx context.Context, in *wire.ReportQuery) (*wire.MonthReport, error) {

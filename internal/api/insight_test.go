@@ -315,6 +315,30 @@ func TestGroupsAreWhatTheRecordsSay(t *testing.T) {
 			t.Errorf("repositories of a node: %+v", page)
 		}
 
+		// A node is bound to a repository and to a pattern that nobody has had judged, beside the one that was.
+		site.Repositories = append(site.Repositories, "acme/ledger-api", "acme/pay-*")
+		n.call("PATCH", "/api/v1/federations/"+site.ID, map[string]any{"repositories": site.Repositories}).want(http.StatusOK)
+		o = w.overview("period_days=1")
+		if r := o.Repositories; r.NeverJudged != 2 || len(r.Unjudged) != 2 || r.Unjudged[0].Repository != "acme/ledger-api" || r.Unjudged[0].Pattern || !r.Unjudged[1].Pattern || r.Unjudged[0].NodeName != "site" {
+			t.Errorf("never judged: %+v", r)
+		}
+		unjudged := func(query string) wire.Page[wire.UnjudgedRepository] {
+			return into[wire.Page[wire.UnjudgedRepository]](n.call("GET", "/api/v1/insights/repositories/unjudged?"+query, nil).want(http.StatusOK))
+		}
+		if page := unjudged("q=PAY&node_id=" + site.ID); page.Total != 1 || page.Items[0].Repository != "acme/pay-*" {
+			t.Errorf("by words: %+v", page)
+		}
+		if page := unjudged("page_size=1&page=2"); page.Total != 2 || len(page.Items) != 1 || page.Items[0].Repository != "acme/pay-*" {
+			t.Errorf("the second page: %+v", page)
+		}
+		if page := unjudged("node_id=elsewhere"); page.Total != 0 {
+			t.Errorf("of another node: %+v", page)
+		}
+		n.call("POST", evaluatePath, map[string]any{"facts": map[string]any{"a": 1}, "repository": "acme/pay-out"}).want(http.StatusOK)
+		if page := unjudged(""); page.Total != 1 || page.Items[0].Repository != "acme/ledger-api" {
+			t.Errorf("after an evaluation: %+v", page)
+		}
+
 		measured := into[wire.MeasuredNow](n.call("POST", "/api/v1/insights/measure", nil).want(http.StatusOK))
 		o = w.overview("period_days=1")
 		if measured.Rules != 3 || o.Health.Measured != 3 || o.Health.Mean == nil || *o.Health.Mean <= 0 || *o.NeverAsked.Total != 0 || *o.Dormant.Total != 0 {
@@ -330,7 +354,7 @@ func TestGroupsAreWhatTheRecordsSay(t *testing.T) {
 			t.Errorf("measured rules: %+v", all)
 		}
 		projects := into[wire.Page[wire.ProjectFigure]](n.call("GET", "/api/v1/insights/projects", nil).want(http.StatusOK))
-		if f := projects.Items[0]; projects.Total != 1 || f.Total != 7 || f.Health == nil || *f.NeverAsked != 1 || f.Repositories != 2 {
+		if f := projects.Items[0]; projects.Total != 1 || f.Total != 8 || f.Health == nil || *f.NeverAsked != 1 || f.Repositories != 3 {
 			t.Errorf("projects: %+v", projects)
 		}
 	})

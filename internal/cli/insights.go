@@ -67,7 +67,8 @@ func printInsights(s *session, o wire.Overview) error {
 	rows = append(rows, healthRow(&o.Health), idleRow("never asked", o.NeverAsked.Total, "rules in force that have never had a verdict"),
 		idleRow("dormant", o.Dormant.Total, fmt.Sprintf("rules in force without a verdict for %d days", o.Dormant.AfterDays)),
 		[]any{"waivers", o.Waivers.Total, "end within 30 days"},
-		[]any{"repositories", o.Repositories.Total, fmt.Sprintf("judged; %d not in this period, %d at no node", o.Repositories.Silent, o.Repositories.WithoutNode)})
+		[]any{"repositories", o.Repositories.Total, fmt.Sprintf("judged; %d not in this period, %d at no node", o.Repositories.Silent, o.Repositories.WithoutNode)},
+		[]any{"not covered", o.Repositories.NeverJudged, "repositories and patterns that are bound to a node and were never judged"})
 	rows = append(append(rows, actorRows("agent", o.Agents)...), actorRows("person", o.People)...)
 	if err := s.table("", append(rows, ruleRows(&o)...)); err != nil {
 		return err

@@ -134,6 +134,7 @@ func fillScreens(b *testing.B, n *node, again func() (store.Store, error)) []ben
 		{"rules by health", "/p/default/overview/rules"},
 		{"rules never asked", "/p/default/overview/rules?standing=never_asked"},
 		{"repositories", "/p/default/overview/repositories"},
+		{"repositories that were never judged", "/p/default/overview/unjudged"},
 		{"rules", "/p/default/rules"},
 		{"last page of rules", fmt.Sprintf("/p/default/rules?page=%d", size/50)},
 		{"rules by words", "/p/default/rules?q=unit%2077&severity=HIGH"},

@@ -228,3 +228,35 @@ func TestNewsInABrowser(t *testing.T) {
 		t.Error(p)
 	}
 }
+
+// TestNewsOfAlerts streams that alerts have come or were decided, within the filters of the page, to people who may see them.
+func TestNewsOfAlerts(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, nil)
+	if _, err := client.Call(t.Context(), n.api, op.CreateProject, wire.CreateProject{ID: "hr"}); err != nil {
+		t.Fatal(err)
+	}
+	reviewer, other := n.signedIn(n.key("re", "reviewer", "default")), n.signedIn(n.key("hr", "reviewer", "hr"))
+	all := reviewer.follow(t, "/p/default/alerts?status=active")
+	if got := other.get("/p/default/alerts/live"); got.status == http.StatusOK {
+		t.Error("a person of another project follows its alerts")
+	}
+	for _, statement := range []string{"Passwords must be rotated every 30 days.", "Passwords must be rotated every 90 days."} {
+		if _, err := client.Call(t.Context(), n.api, op.CreateRule, wire.CreateRule{RuleInput: wire.RuleInput{Statement: statement, Status: rule.Effective}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := client.Call(t.Context(), n.api, op.ScanConflicts, wire.ScanConflicts{}); err != nil {
+		t.Fatal(err)
+	}
+	all.says(`1 new alert. <a href="/p/default/alerts?status=active">Show it</a>`)
+	list, err := client.Get(t.Context(), n.api, op.ListAlerts)
+	if err != nil || len(list.Alerts) != 1 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	again := reviewer.follow(t, "/p/default/alerts")
+	if a := reviewer.post("/p/default/alerts", "do", "resolve", "alert", list.Alerts[0].ID, "next", "/p/default/alerts"); a.status != http.StatusSeeOther {
+		t.Fatalf("resolve: %d, %s", a.status, a.body)
+	}
+	again.says("Alerts have changed.")
+}

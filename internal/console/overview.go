@@ -104,6 +104,19 @@ func repositoryList(p *page) error {
 	return p.show(head{Title: "Repositories", Nav: "overview"}, repositoriesView(p, &list, problem))
 }
 
+// unjudgedList lists the repositories that federation nodes are bound to and that were never judged.
+func unjudgedList(p *page) error {
+	query := p.r.URL.Query()
+	list, err := client.Get(p.ctx, p.api, op.ListUnjudged.Where(wire.UnjudgedQuery{
+		Words: query.Get("q"), NodeID: query.Get("node_id"), PageQuery: wire.PageQuery{Page: pageOf(p.r), PageSize: listSize},
+	}))
+	problem, err := refusedFilter(err)
+	if err != nil {
+		return err
+	}
+	return p.show(head{Title: "Not covered", Nav: "overview"}, unjudgedView(p, &list, problem))
+}
+
 // allProjects compares the projects that the person may see.
 func allProjects(p *page) error {
 	o := op.InsightProjects.Where(wire.PeriodQuery{PeriodDays: periodOf(p)}, wire.PageQuery{Page: pageOf(p.r), PageSize: listSize})
@@ -144,6 +157,14 @@ func listAddress(p *page, name string, pairs ...string) string {
 		address += "?" + query
 	}
 	return address
+}
+
+// nodeOnly is the node of a filter; empty for the word that selects what has none.
+func nodeOnly(id string) string {
+	if id == wire.NobodysName {
+		return ""
+	}
+	return id
 }
 
 // nextDay is the day after a date.

@@ -174,7 +174,11 @@ func (t *Tree) Claims(repository string, limit int) []Claim {
 }
 
 // Glob is a repository glob of a node in its normal form, and its path without the host.
-type Glob struct{ NodeID, Text, Path string }
+type Glob struct {
+	NodeID, Text, Path string
+	// Exact is true if the glob names a repository in full.
+	Exact bool
+}
 
 // Globs lists the repository globs of all nodes.
 func (t *Tree) Globs() iter.Seq[Glob] {
@@ -183,7 +187,7 @@ func (t *Tree) Globs() iter.Seq[Glob] {
 			return
 		}
 		for _, b := range t.shape.of(t).bound.all {
-			if !yield(Glob{b.node.ID, b.text, b.path}) {
+			if !yield(b.asGlob()) {
 				return
 			}
 		}

@@ -197,6 +197,18 @@ func (o *overview) fillRepositories(ctx context.Context) error {
 	if _, o.Repositories.Silent, err = o.m.cfg.Store.Counts.Repositories(ctx, f); err != nil {
 		return err
 	}
+	judged := total
+	if o.node != nil {
+		if _, judged, err = o.m.cfg.Store.Counts.Repositories(ctx, store.RepositoryFilter{ProjectID: o.ProjectID}); err != nil {
+			return err
+		}
+	}
+	globs, err := o.m.unjudged.globs(ctx, &o.m.cfg, o.view, o.ProjectID, judged)
+	if err != nil {
+		return err
+	}
+	globs = ofNode(globs, o.node)
+	o.Repositories.NeverJudged, o.Repositories.Unjudged = len(globs), unjudgedFigures(o.view, globs[:min(len(globs), maxListed)])
 	f.Before, f.NodeID = nil, new("")
 	if o.node == nil || *o.node == "" {
 		_, o.Repositories.WithoutNode, err = o.m.cfg.Store.Counts.Repositories(ctx, f)

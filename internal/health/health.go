@@ -83,6 +83,7 @@ const day = 24 * time.Hour
 type Monitor struct {
 	cfg        Config
 	conditions conditions
+	unjudged   unjudged
 }
 
 // New returns a Monitor.
@@ -94,7 +95,7 @@ func New(cfg Config) *Monitor {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Monitor{cfg, conditions{cfg.Store, cfg.Views, cfg.Alerts, cfg.Settings, cfg.Now}}
+	return &Monitor{cfg: cfg, conditions: conditions{cfg.Store, cfg.Views, cfg.Alerts, cfg.Settings, cfg.Now}}
 }
 
 // Kinds of the jobs that count, measure and sweep.

@@ -91,7 +91,7 @@ var table = map[string]row{
 	"shell":               {layer: block},
 	"signature":           {layer: block, imports: []string{"rule"}},
 	"store":               {layer: block, imports: []string{"rule"}},
-	"store/sqlstore":      {layer: block, imports: []string{"rule", "store", "telemetry"}},
+	"store/sqlstore":      {layer: block, imports: []string{"rule", "store", "telemetry"}, tests: []string{"audit", "corpus", "health"}},
 	"charset":             {layer: block},
 	"diff":                {layer: block, imports: []string{"charset"}},
 	"subject":             {layer: block, imports: []string{"charset", "diff", "lex", "rule"}},
@@ -116,9 +116,9 @@ var table = map[string]row{
 		layer:   capability,
 		imports: []string{"audit", "auth", "check", "corpus", "diff", "evaluate/find", "evaluate/record", "federation", "job", "judge", "rule", "store", "subject", "telemetry"},
 	},
+	"health":    {layer: capability, imports: []string{"audit", "auth", "corpus", "federation", "job", "lint", "rule", "store"}},
 	"export":    {layer: capability, imports: []string{"audit", "bundle/place", "job", "rule", "store"}}, // decisions for other systems
 	"fleet":     {layer: capability, imports: []string{"audit", "auth", "checkpoint", "rule", "store"}, tests: []string{"health"}}, // the edges of a project
-	"health":    {layer: capability, imports: []string{"audit", "auth", "corpus", "job", "lint", "rule", "store"}},
 	"hierarchy": {layer: capability, imports: []string{"audit", "auth", "change", "corpus", "federation", "rule", "store", "subject", "text", "wire"}, tests: []string{"catalog"}},
 	"ingest":    {layer: capability, imports: []string{"auth", "job", "rule", "signature", "store"}},
 	"modeleval": {layer: capability, imports: []string{"rule", "subject", "wire"}},

@@ -126,6 +126,18 @@ type RepositoryCoverage struct {
 	WithoutNode int                `json:"without_node" doc:"Those whose latest evaluation was at no federation node."`
 	Silent      int                `json:"silent" doc:"Those that were not judged in the period."`
 	Latest      []RepositoryFigure `json:"latest" nullable:"false" doc:"Up to 10 of them, the latest judged first."`
+	NeverJudged int                `json:"never_judged" doc:"Repositories and patterns that federation nodes are bound to and of which nothing was judged in the last 400 days; with node_id, those of the node."`
+	// Unjudged begins the list of those.
+	Unjudged []UnjudgedRepository `json:"unjudged" nullable:"false" doc:"Up to 10 of those, by name."`
+}
+
+// UnjudgedRepository is a repository, or a pattern of repositories, that a federation node is bound to and of which nothing was judged.
+type UnjudgedRepository struct {
+	Repository string `json:"repository" doc:"Its normal form." example:"acme/ledger-api"`
+	Pattern    bool   `json:"pattern" doc:"Whether it is a pattern, such as acme/pay-*."`
+	NodeID     string `json:"node_id" doc:"Federation node that is bound to it."`
+	NodeName   string `json:"node_name" doc:"Its name."`
+	NodePath   string `json:"node_path" doc:"Its path of names from the root."`
 }
 
 // RepositoryFigure is a repository that was judged.

@@ -122,6 +122,13 @@ type RepositoryQuery struct {
 	PageQuery
 }
 
+// UnjudgedQuery selects repositories that are bound and were never judged; empty fields select everything.
+type UnjudgedQuery struct {
+	Words  string `query:"q" maxLength:"200" doc:"Part of the name or pattern."`
+	NodeID string `query:"node_id" maxLength:"256" doc:"Only those of this federation node."`
+	PageQuery
+}
+
 // ReportQuery says of which month the report is.
 type ReportQuery struct {
 	Month  string `query:"month" pattern:"^[0-9]{4}-(0[1-9]|1[0-2])$" doc:"Month in UTC; absent means the last one that has ended." example:"2026-10"`

@@ -4376,6 +4376,17 @@ export interface PageSuspension {
   total: number;
 }
 
+export interface PageUnjudgedRepository {
+  /** Items of this page. */
+  items: Array<UnjudgedRepository>;
+  /** This page, from 1. */
+  page: number;
+  /** Items per page. */
+  page_size: number;
+  /** Items on all pages. */
+  total: number;
+}
+
 export interface PageWaiver {
   /** Items of this page. */
   items: Array<Waiver>;
@@ -5117,10 +5128,14 @@ export interface ReportAudit {
 export interface RepositoryCoverage {
   /** Up to 10 of them, the latest judged first. */
   latest: Array<RepositoryFigure>;
+  /** Repositories and patterns that federation nodes are bound to and of which nothing was judged in the last 400 days; with node_id, those of the node. */
+  never_judged: number;
   /** Those that were not judged in the period. */
   silent: number;
   /** All of them; with node_id, those whose latest evaluation was at the node. */
   total: number;
+  /** Up to 10 of those, by name. */
+  unjudged: Array<UnjudgedRepository>;
   /** Those whose latest evaluation was at no federation node. */
   without_node: number;
 }
@@ -6827,6 +6842,19 @@ export interface Unexamined {
   part: string;
   /** Why it was not examined. */
   reason: string;
+}
+
+export interface UnjudgedRepository {
+  /** Federation node that is bound to it. */
+  node_id: string;
+  /** Its name. */
+  node_name: string;
+  /** Its path of names from the root. */
+  node_path: string;
+  /** Whether it is a pattern, such as acme/pay-*. */
+  pattern: boolean;
+  /** Its normal form. */
+  repository: string;
 }
 
 export interface Unreadable {

@@ -572,6 +572,11 @@ export class Operations {
     return this.#caller.call({ method: "GET", path: "/api/v1/insights/repositories", answer: "json", query: { project_id: parameters.projectId, q: parameters.q, node_id: parameters.nodeId, before: parameters.before, sort: parameters.sort, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
   }
 
+  /** List the bound repositories that were never judged. Repositories and patterns that federation nodes are bound to and of which nothing was judged in the last 400 days: rules that hold there are asked about nothing. */
+  listUnjudgedRepositories(parameters: { projectId?: string; q?: string; nodeId?: string; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.PageUnjudgedRepository> {
+    return this.#caller.call({ method: "GET", path: "/api/v1/insights/repositories/unjudged", answer: "json", query: { project_id: parameters.projectId, q: parameters.q, node_id: parameters.nodeId, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
+  }
+
   /** List rules by health and by when they were last asked. */
   listMeasuredRules(parameters: { projectId?: string; standing?: "never_asked" | "dormant"; team?: string; scoreMin?: number; scoreMax?: number; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.MeasuredPage> {
     return this.#caller.call({ method: "GET", path: "/api/v1/insights/rules", answer: "json", query: { project_id: parameters.projectId, standing: parameters.standing, team: parameters.team, score_min: parameters.scoreMin, score_max: parameters.scoreMax, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);

@@ -1869,6 +1869,24 @@ class Operations:
             again=True,
         )
 
+    def list_unjudged_repositories(
+        self,
+        *,
+        project_id: str | None = None,
+        q: str | None = None,
+        node_id: str | None = None,
+        page: int | None = None,
+        page_size: int | None = None,
+    ) -> models.PageUnjudgedRepository:
+        """List the bound repositories that were never judged. Repositories and patterns that federation nodes are bound to and of which nothing was judged in the last 400 days: rules that hold there are asked about nothing."""
+        return self._caller.call(
+            "GET",
+            "/api/v1/insights/repositories/unjudged",
+            models.PageUnjudgedRepository,
+            query={"project_id": project_id, "q": q, "node_id": node_id, "page": page, "page_size": page_size},
+            again=True,
+        )
+
     def list_measured_rules(
         self,
         *,
@@ -5381,6 +5399,24 @@ class AsyncOperations:
             "/api/v1/insights/repositories",
             models.PageRepositoryFigure,
             query={"project_id": project_id, "q": q, "node_id": node_id, "before": before, "sort": sort, "page": page, "page_size": page_size},
+            again=True,
+        )
+
+    async def list_unjudged_repositories(
+        self,
+        *,
+        project_id: str | None = None,
+        q: str | None = None,
+        node_id: str | None = None,
+        page: int | None = None,
+        page_size: int | None = None,
+    ) -> models.PageUnjudgedRepository:
+        """List the bound repositories that were never judged. Repositories and patterns that federation nodes are bound to and of which nothing was judged in the last 400 days: rules that hold there are asked about nothing."""
+        return await self._caller.call(
+            "GET",
+            "/api/v1/insights/repositories/unjudged",
+            models.PageUnjudgedRepository,
+            query={"project_id": project_id, "q": q, "node_id": node_id, "page": page, "page_size": page_size},
             again=True,
         )
 

@@ -277,6 +277,7 @@ __all__ = [
     "PageServer",
     "PageSimulationRun",
     "PageSuspension",
+    "PageUnjudgedRepository",
     "PageWaiver",
     "Part",
     "PartCounts",
@@ -425,6 +426,7 @@ __all__ = [
     "TreeNode",
     "TriagedRule",
     "Unexamined",
+    "UnjudgedRepository",
     "Unreadable",
     "Usage",
     "UsageFigures",
@@ -4809,6 +4811,17 @@ class PageSuspension(Struct, kw_only=True, omit_defaults=True):
     """Items on all pages."""
 
 
+class PageUnjudgedRepository(Struct, kw_only=True, omit_defaults=True):
+    items: list[UnjudgedRepository]
+    """Items of this page."""
+    page: int
+    """This page, from 1."""
+    page_size: int
+    """Items per page."""
+    total: int
+    """Items on all pages."""
+
+
 class PageWaiver(Struct, kw_only=True, omit_defaults=True):
     items: list[Waiver]
     """Items of this page."""
@@ -5550,10 +5563,14 @@ class ReportAudit(Struct, kw_only=True, omit_defaults=True):
 class RepositoryCoverage(Struct, kw_only=True, omit_defaults=True):
     latest: list[RepositoryFigure]
     """Up to 10 of them, the latest judged first."""
+    never_judged: int
+    """Repositories and patterns that federation nodes are bound to and of which nothing was judged in the last 400 days; with node_id, those of the node."""
     silent: int
     """Those that were not judged in the period."""
     total: int
     """All of them; with node_id, those whose latest evaluation was at the node."""
+    unjudged: list[UnjudgedRepository]
+    """Up to 10 of those, by name."""
     without_node: int
     """Those whose latest evaluation was at no federation node."""
 
@@ -7256,6 +7273,19 @@ class Unexamined(Struct, kw_only=True, omit_defaults=True):
     """Path of the file, or name of the part."""
     reason: str
     """Why it was not examined."""
+
+
+class UnjudgedRepository(Struct, kw_only=True, omit_defaults=True):
+    node_id: str
+    """Federation node that is bound to it."""
+    node_name: str
+    """Its name."""
+    node_path: str
+    """Its path of names from the root."""
+    pattern: bool
+    """Whether it is a pattern, such as acme/pay-*."""
+    repository: str
+    """Its normal form."""
 
 
 class Unreadable(Struct, kw_only=True, omit_defaults=True):
