@@ -209,9 +209,9 @@ type ruleFilter struct {
 
 // faresFilter are the parameters that select rules by how they fare.
 type faresFilter struct {
-	HasTests   *bool `query:"has_tests" doc:"Only rules with test cases (true), or without (false). Up to two seconds behind."`
-	HealthMin  *int  `query:"health_min" minimum:"0" maximum:"100" doc:"Only rules whose health score, as last stored, is at least this. Up to two seconds behind."`
-	HealthMax  *int  `query:"health_max" minimum:"0" maximum:"100" doc:"Only rules whose health score, as last stored, is at most this. Up to two seconds behind."`
+	HasTests   *bool `query:"has_tests" doc:"Only rules with test cases (true), or without (false)."`
+	HealthMin  *int  `query:"health_min" minimum:"0" maximum:"100" doc:"Only rules whose health score, as last stored, is at least this."`
+	HealthMax  *int  `query:"health_max" minimum:"0" maximum:"100" doc:"Only rules whose health score, as last stored, is at most this."`
 	WithHealth bool  `query:"with_health" doc:"Give the rules their health scores, as last stored."`
 }
 

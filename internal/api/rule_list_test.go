@@ -71,8 +71,22 @@ func TestRulesAreListedBySourceTestsAndHealth(t *testing.T) {
 				t.Errorf("%s: a total of %d for %q", query, page.Total, got)
 			}
 		}
+		// A change shows in the next list.
+		n.call("POST", rulesPath+"/B/test-cases", fields{"name": "n", "sample_input": "x", "expected_verdict": "DENY"}).want(http.StatusCreated)
+		if tested := list("has_tests=true"); tested.Total != 3 {
+			t.Errorf("%d rules have tests; want all 3", tested.Total)
+		}
+		err = n.store.Update(t.Context(), func(tx store.Tx) error {
+			return tx.Health.Put(t.Context(), "default", 20_001, []store.HealthScore{{RuleID: ids["C"], Score: 41}})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if healthy := list("health_min=41"); healthy.Total != 2 {
+			t.Errorf("%d rules have a health of 41 and more; want A and C", healthy.Total)
+		}
 		with := list("with_health=true").Items
-		if with[0].Health == nil || *with[0].Health != 80 || with[2].Health != nil || list("").Items[0].Health != nil {
+		if with[0].Health == nil || *with[0].Health != 80 || *with[2].Health != 41 || list("").Items[0].Health != nil {
 			t.Errorf("health: %v, %v", with[0].Health, with[2].Health)
 		}
 		if got := into[rule.Rule](n.call("GET", rulesPath+"/A", nil).want(http.StatusOK)); got.Health != nil {

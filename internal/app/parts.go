@@ -166,7 +166,7 @@ func (a *App) assembleRules(p *parts, registry *prometheus.Registry, queue job.Q
 	p.catalog = catalog.New(
 		catalog.Store{Updater: s, Projects: s.Projects, Rules: s.Rules, Revisions: s.Revisions}, a.live, runner,
 		sandbox.CaseFiles{Now: now}, p.hierarchy, now)
-	p.lists = &catalog.Lists{Views: a.live, Health: s.Health, Tests: s.TestCases, Now: now}
+	p.lists = &catalog.Lists{Views: a.live, Health: s.Health, Tests: s.TestCases}
 	p.waivers = catalog.NewWaivers(s.Waivers, a.live, runner, now)
 	p.projects = catalog.NewProjects(s, s.Projects, runner, now)
 	p.projects.FailModes = a.failModes

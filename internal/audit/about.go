@@ -123,8 +123,8 @@ func Read(e *store.AuditEntry) (About, error) {
 	if err != nil {
 		return About{}, err
 	}
-	var b fields
-	if err := json.Unmarshal(text, &b); err != nil {
+	b, err := fieldsOf(text)
+	if err != nil {
 		return About{}, fmt.Errorf("audit: entry %d of project %s: %w", e.Seq, e.ProjectID, err)
 	}
 	a := About{Action: b.text("action"), Reason: b.text("reason")}
@@ -207,23 +207,6 @@ func without(f fields, names ...string) fields {
 		delete(f, name)
 	}
 	return f
-}
-
-func readImport(a *About, b fields) {
-	a.Action = ActionImported
-	a.Object = Object{Kind: ObjectRule}
-	_ = json.Unmarshal(b["rules"], &a.Versions) // an entry without them names none
-	seen := make(map[string]bool, len(a.Versions))
-	for _, v := range a.Versions {
-		if v.RuleID != "" && !seen[v.RuleID] {
-			seen[v.RuleID] = true
-			a.Rules = append(a.Rules, v.RuleID)
-		}
-	}
-	a.Recorded = true
-	for _, name := range []string{"created", "updated", "proposed", "retired", "attached", "detached"} {
-		a.Changes = appendCount(a.Changes, b, name)
-	}
 }
 
 // appendCount adds a number that an entry gives, unless it is 0.

@@ -1,12 +1,12 @@
 package catalog
 
 import (
-	"cmp"
 	"context"
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/singleflight"
 
@@ -31,9 +31,6 @@ type Selection struct {
 	Page       rule.Page
 }
 
-// figuresAge is for how long counts of test cases and health scores are taken for those of a project, in filters and orders.
-const figuresAge = 2 * time.Second
-
 // maxFigures bounds the projects whose figures are in memory.
 const maxFigures = 16
 
@@ -42,38 +39,42 @@ type Lists struct {
 	Views  corpus.Views
 	Health store.HealthReader
 	Tests  store.TestCaseReader
-	Now    func() time.Time
 
 	mu      sync.Mutex
-	known   map[string]*figures // by project
+	known   map[string]figures // by project
 	flights singleflight.Group
 }
 
-// figures are the health scores and the numbers of test cases of a project's rules, by rule. A rule without one is absent.
+// figures are the health scores and the numbers of test cases of a project's rules after so many changes of them. A rule without one is absent.
 type figures struct {
-	health, tests map[string]int
-	at            time.Time
+	changes       store.FigureChanges
+	health, tests *corpus.Figure
 }
 
-// List returns a page of the rules that are selected, and their total. Filters and orders by figures may be two seconds behind.
+// List returns a page of the rules that are selected, and their total.
 func (l *Lists) List(ctx context.Context, projectID string, s Selection) ([]rule.Rule, int, error) {
 	view, err := l.Views.View(ctx, projectID)
 	if err != nil {
 		return nil, 0, err
 	}
 	f, by := s.Filter, corpus.Compare(s.Order)
+	var figure *corpus.Figure // that the rules are in the order of
 	field := strings.TrimPrefix(string(s.Order), "-")
 	if s.HasTests != nil || s.HealthMin != nil || s.HealthMax != nil || field == "health" || field == "tests" {
 		known, err := l.figures(ctx, projectID)
 		if err != nil {
 			return nil, 0, err
 		}
-		f.Where = s.where(known, f.Where)
-		if column := map[string]map[string]int{"health": known.health, "tests": known.tests}[field]; column != nil {
-			by = byFigure(column, field != string(s.Order))
-		}
+		f.Figures = s.ranges(&known)
+		figure = map[string]*corpus.Figure{"health": known.health, "tests": known.tests}[field]
 	}
-	entries, total := corpus.SortedBy(view, f, by, s.Page.Offset(), s.Page.Size)
+	var entries []*corpus.Entry
+	var total int
+	if figure != nil {
+		entries, total = corpus.SortedByFigure(view, f, figure, field != string(s.Order), s.Page.Offset(), s.Page.Size)
+	} else {
+		entries, total = corpus.SortedBy(view, f, by, s.Page.Offset(), s.Page.Size)
+	}
 	rules := make([]rule.Rule, len(entries))
 	for i, e := range entries {
 		rules[i] = *e.Rule
@@ -84,34 +85,26 @@ func (l *Lists) List(ctx context.Context, projectID string, s Selection) ([]rule
 	return rules, total, err
 }
 
-// where is the condition on figures together with another one.
-func (s *Selection) where(known *figures, also func(*rule.Rule) bool) func(*rule.Rule) bool {
-	return func(r *rule.Rule) bool {
-		if s.HasTests != nil && *s.HasTests != (known.tests[r.ID] > 0) {
-			return false
+// ranges are the conditions on figures.
+func (s *Selection) ranges(known *figures) (list []corpus.FigureRange) {
+	if s.HasTests != nil {
+		tested := corpus.FigureRange{Figure: known.tests, Min: 1, Max: math.MaxInt}
+		if !*s.HasTests {
+			tested.Min, tested.Max = corpus.NoFigure, 0
 		}
-		if s.HealthMin != nil || s.HealthMax != nil {
-			score, ok := known.health[r.ID]
-			if !ok || s.HealthMin != nil && score < *s.HealthMin || s.HealthMax != nil && score > *s.HealthMax {
-				return false
-			}
+		list = append(list, tested)
+	}
+	if s.HealthMin != nil || s.HealthMax != nil {
+		scored := corpus.FigureRange{Figure: known.health, Max: math.MaxInt}
+		if s.HealthMin != nil {
+			scored.Min = max(*s.HealthMin, 0)
 		}
-		return also == nil || also(r)
-	}
-}
-
-// byFigure compares rules by a figure; those without one are the lowest.
-func byFigure(column map[string]int, descending bool) func(a, b *rule.Rule) int {
-	of := func(r *rule.Rule) int {
-		if n, ok := column[r.ID]; ok {
-			return n
+		if s.HealthMax != nil {
+			scored.Max = *s.HealthMax
 		}
-		return -1
+		list = append(list, scored)
 	}
-	if descending {
-		return func(a, b *rule.Rule) int { return cmp.Compare(of(b), of(a)) }
-	}
-	return func(a, b *rule.Rule) int { return cmp.Compare(of(a), of(b)) }
+	return list
 }
 
 func (l *Lists) addHealth(ctx context.Context, projectID string, rules []rule.Rule) error {
@@ -126,43 +119,57 @@ func (l *Lists) addHealth(ctx context.Context, projectID string, rules []rule.Ru
 	return err
 }
 
-// figures returns those of a project, from memory if they are recent.
-func (l *Lists) figures(ctx context.Context, projectID string) (*figures, error) {
+// figures returns those of a project: from memory what has not changed since it was read.
+func (l *Lists) figures(ctx context.Context, projectID string) (figures, error) {
+	changes, err := l.Health.FigureChanges(ctx, projectID)
+	if err != nil {
+		return figures{}, err
+	}
 	l.mu.Lock()
 	known := l.known[projectID]
 	l.mu.Unlock()
-	if known != nil && l.Now().Sub(known.at) < figuresAge {
+	if known.current(changes) {
 		return known, nil
 	}
-	read, err, _ := l.flights.Do(projectID, func() (any, error) {
-		return l.read(context.WithoutCancel(ctx), projectID) // others wait for it too
+	key := fmt.Sprintf("%d/%d/%s", changes.Scores, changes.Tests, projectID)
+	read, err, _ := l.flights.Do(key, func() (any, error) {
+		return l.read(context.WithoutCancel(ctx), projectID, known, changes) // others wait for it too
 	})
-	known, _ = read.(*figures)
+	known, _ = read.(figures)
 	return known, err
 }
 
-func (l *Lists) read(ctx context.Context, projectID string) (*figures, error) {
-	at := l.Now()
-	scores, err := l.Health.Scores(ctx, projectID, nil)
-	if err != nil {
-		return nil, err
+// current reports whether figures were read after so many changes.
+func (f *figures) current(c store.FigureChanges) bool {
+	return f.health != nil && f.tests != nil && f.changes == c
+}
+
+// read reads the figures that have changed, and keeps them.
+func (l *Lists) read(ctx context.Context, projectID string, known figures, changes store.FigureChanges) (figures, error) {
+	if known.health == nil || known.changes.Scores != changes.Scores {
+		scores, err := l.Health.AllScores(ctx, projectID)
+		if err != nil {
+			return figures{}, err
+		}
+		known.health = corpus.NewFigure(scores)
 	}
-	totals, err := l.Tests.Totals(ctx, projectID)
-	if err != nil {
-		return nil, err
+	if known.tests == nil || known.changes.Tests != changes.Tests {
+		totals, err := l.Tests.Totals(ctx, projectID)
+		if err != nil {
+			return figures{}, err
+		}
+		counts := make(map[string]int, len(totals))
+		for _, t := range totals {
+			counts[t.RuleID] = t.Total
+		}
+		known.tests = corpus.NewFigure(counts)
 	}
-	f := &figures{health: make(map[string]int, len(scores)), tests: make(map[string]int, len(totals)), at: at}
-	for _, s := range scores {
-		f.health[s.RuleID] = s.Score
-	}
-	for _, t := range totals {
-		f.tests[t.RuleID] = t.Total
-	}
+	known.changes = changes
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.known) >= maxFigures || l.known == nil {
-		l.known = map[string]*figures{}
+		l.known = map[string]figures{}
 	}
-	l.known[projectID] = f
-	return f, nil
+	l.known[projectID] = known
+	return known, nil
 }

@@ -95,6 +95,11 @@ func (c *Changes) Run(ctx context.Context, projectID string, fn func(*Change) er
 	return nil
 }
 
+// Latest returns the view of a project as the database has it now, for those who want to know what a change would do.
+func (c *Changes) Latest(ctx context.Context, projectID string) (*corpus.View, error) {
+	return c.views.Refresh(ctx, projectID)
+}
+
 // Join is [Changes.Run] as a part of a transaction of the caller, who refreshes the view if needed.
 func (c *Changes) Join(ctx context.Context, tx store.Tx, projectID string, fn func(*Change) error) error {
 	version, err := tx.Projects.RaiseCorpus(ctx, projectID)

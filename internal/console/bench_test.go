@@ -2,10 +2,13 @@ package console_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,40 +58,96 @@ func measure(b *testing.B, v *visitor, path string) {
 	b.ReportMetric(float64(times[len(times)*99/100].Microseconds())/1e3, "p99-ms")
 }
 
+// keepEnv names the variable that holds a folder for the databases that BenchmarkScreens fills: what it finds there of an earlier run it measures
+// again. Without it each run fills fresh ones.
+const keepEnv = "TENET_BENCH_KEEP"
+
 // BenchmarkScreens measures the time of the server for a screen, over HTTP, without the browser, on both databases. Bars at 100,000 rules:
-// lists 50 ms, a rule 50 ms, an evaluation 30 ms, an overview 100 ms. Evaluations among a million are measured by BenchmarkFind, and the audit
-// log by BenchmarkChain.
+// lists 50 ms, a rule 50 ms, an evaluation 30 ms, an overview 100 ms.
 func BenchmarkScreens(b *testing.B) {
-	for name, open := range map[string]func(b *testing.B) (map[string]string, func() (store.Store, error)){
+	for name, open := range map[string]func(b *testing.B) (settings map[string]string, again func() (store.Store, error)){
 		"SQLite": func(b *testing.B) (map[string]string, func() (store.Store, error)) {
-			dir := litetest.Dir(b)
+			dir := os.Getenv(keepEnv)
+			if dir == "" {
+				dir = litetest.Dir(b)
+			}
 			return map[string]string{"data": dir}, func() (store.Store, error) { return sqlstore.OpenSQLite(b.Context(), dir, quiet) }
 		},
 		"PostgreSQL": func(b *testing.B) (map[string]string, func() (store.Store, error)) {
-			dsn := pgtest.DSN(b)
+			if os.Getenv(pgtest.Env) == "" {
+				b.Skipf("%s is not set", pgtest.Env)
+			}
+			dsn := benchDSN(b)
 			return map[string]string{"database_url": dsn}, func() (store.Store, error) { return sqlstore.OpenPostgres(b.Context(), dsn, quiet) }
 		},
 	} {
 		b.Run(name, func(b *testing.B) {
-			if name == "PostgreSQL" && os.Getenv(pgtest.Env) == "" {
-				b.Skipf("%s is not set", pgtest.Env)
-			}
 			settings, again := open(b)
+			pages, filled := keptPages(b, name)
 			n := newNode(b, settings)
-			began := time.Now()
-			pages := fillScreens(b, n, again)
-			b.Logf("filled in %.0f s", time.Since(began).Seconds())
+			if !filled {
+				began := time.Now()
+				pages = fillScreens(b, n, again)
+				b.Logf("filled in %.0f s", time.Since(began).Seconds())
+				keepPages(b, name, pages)
+			}
+			prepare(b, again)
 			v := n.visitor()
 			for _, p := range pages {
-				b.Run(p.name, func(b *testing.B) { measure(b, v, p.path) })
+				b.Run(p.Name, func(b *testing.B) { measure(b, v, p.Path) })
 			}
 		})
 	}
 }
 
+// benchDSN returns the address of the PostgreSQL database that is kept, or else of a fresh one.
+func benchDSN(b *testing.B) string {
+	b.Helper()
+	dir := os.Getenv(keepEnv)
+	if dir == "" {
+		return pgtest.DSN(b)
+	}
+	return pgtest.Named(b, "kept_"+filepath.Base(dir))
+}
+
+// keptPages returns the pages of a database that an earlier run has filled.
+func keptPages(b *testing.B, name string) (pages []benchPage, filled bool) {
+	b.Helper()
+	dir := os.Getenv(keepEnv)
+	if dir == "" {
+		return nil, false
+	}
+	body, err := os.ReadFile(filepath.Join(dir, name+".json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false
+	}
+	if err == nil {
+		err = json.Unmarshal(body, &pages)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	return pages, true
+}
+
+func keepPages(b *testing.B, name string, pages []benchPage) {
+	b.Helper()
+	dir := os.Getenv(keepEnv)
+	if dir == "" {
+		return
+	}
+	body, err := json.Marshal(pages)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, name+".json"), body, 0o600)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
 var quiet = sqlstore.Options{Logger: slog.New(slog.DiscardHandler)}
 
-type benchPage struct{ name, path string }
+type benchPage struct{ Name, Path string }
 
 // fillScreens makes rules, evaluations, alerts, deliveries and candidates, and lists the pages to measure.
 func fillScreens(b *testing.B, n *node, again func() (store.Store, error)) []benchPage {
@@ -165,10 +224,27 @@ func fillScreens(b *testing.B, n *node, again func() (store.Store, error)) []ben
 	}
 }
 
-// settle waits until the jobs have counted and indexed what was recorded, and looked for conflicts, for two minutes at most.
+// prepare adds the records that are asked for, and waits until jobs have counted and indexed them.
+func prepare(b *testing.B, again func() (store.Store, error)) {
+	b.Helper()
+	s, err := again()
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	addRecords(b, s)
+	settle(b, s)
+}
+
+// settle waits until the jobs have counted and indexed what was recorded, and looked for conflicts, for two minutes at most; with many records
+// for half an hour.
 func settle(b *testing.B, s store.Store) {
 	b.Helper()
-	for began := time.Now(); time.Since(began) < 2*time.Minute; time.Sleep(200 * time.Millisecond) {
+	patience := 2 * time.Minute
+	if os.Getenv(recordsEnv) != "" {
+		patience = 30 * time.Minute
+	}
+	for began := time.Now(); time.Since(began) < patience; time.Sleep(200 * time.Millisecond) {
 		uncounted, err := s.Counts.Uncounted(b.Context())
 		if err != nil {
 			b.Fatal(err)

@@ -22,6 +22,7 @@ type Filter struct {
 	Cites       []string // sources that its source references answer to, all of them; see [Citing]
 	Text        string   // occurs in the statement, the rationale or the slug, in any letter case
 	Checked     *bool    // whether the rule has a check
+	Figures     []FigureRange
 	// Where is one more condition. It is called only for rules that all else selects.
 	Where func(*rule.Rule) bool
 }
@@ -36,6 +37,11 @@ func (f *Filter) Matches(r *rule.Rule) bool {
 	}
 	for _, tag := range f.Tags {
 		if !slices.ContainsFunc(r.Tags, func(have string) bool { return strings.EqualFold(have, tag) }) {
+			return false
+		}
+	}
+	for i := range f.Figures {
+		if q := &f.Figures[i]; !q.has(q.Figure.Of(r)) {
 			return false
 		}
 	}
@@ -90,6 +96,9 @@ func (f *Filter) restrict(s *segment, docs bitset) {
 	}
 	if f.SourceKind != "" || f.DocumentID != "" || len(f.Cites) > 0 {
 		f.keepSources(s, docs)
+	}
+	for i := range f.Figures {
+		f.Figures[i].restrict(s, docs)
 	}
 	if f.Text != "" {
 		s.keepText(docs, f.Text)

@@ -117,9 +117,14 @@ func (sel selection) page(offset, limit int) []*Entry {
 
 // each calls yield for the marked entries in order of rule id, until it returns false.
 func (sel selection) each(yield func(*Entry) bool) {
+	sel.eachDoc(func(segment int, doc int32) bool { return yield(sel.index.segments[segment].entries[doc]) })
+}
+
+// eachDoc is each by the numbers of segments and documents.
+func (sel selection) eachDoc(yield func(segment int, doc int32) bool) {
 	var used []walk
 	for i, docs := range sel.docs {
-		w := walk{entries: sel.index.segments[i].entries, docs: docs, doc: -1}
+		w := walk{entries: sel.index.segments[i].entries, segment: i, docs: docs, doc: -1}
 		if w.advance() {
 			used = append(used, w)
 		}
@@ -131,7 +136,7 @@ func (sel selection) each(yield func(*Entry) bool) {
 				first = i
 			}
 		}
-		if !yield(used[first].entry()) {
+		if !yield(used[first].segment, int32(used[first].doc)) { //nolint:gosec // less than maxSegment
 			return
 		}
 		if !used[first].advance() {
@@ -143,6 +148,7 @@ func (sel selection) each(yield func(*Entry) bool) {
 // walk goes through the marked documents of a segment.
 type walk struct {
 	entries []*Entry
+	segment int
 	docs    bitset
 	doc     int
 }

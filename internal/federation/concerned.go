@@ -1,6 +1,9 @@
 package federation
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // maxConcerned is how many rules a comparison looks up at each node. If a change concerns more, it resolves all rules.
 const maxConcerned = 500
@@ -44,6 +47,43 @@ func (x *comparison) findConcerned() {
 	if list := closure(x.links(), sortedKeys(concerned)); len(list) <= maxConcerned {
 		x.concerned = list
 	}
+}
+
+// resolved keeps what some rules are at nodes before and after a change, so that the losses and the shift of one change resolve each node once.
+type resolved struct {
+	rules []string // the rules of all sets
+	sets  map[resolvedAt]*Set
+	work  int // rules of the sets
+}
+
+type resolvedAt struct {
+	after bool
+	node  string
+}
+
+// maxResolved bounds the rules of the sets that a change keeps.
+const maxResolved = 100_000
+
+// resolve is [effectiveOf] before or after the change. Only those sets are kept that are of the same rules as the first one.
+func (c *Change) resolve(after bool, node string, only []string) (*Set, bool) {
+	kept := &c.resolved
+	if kept.sets == nil {
+		kept.rules, kept.sets = only, map[resolvedAt]*Set{}
+	}
+	same := slices.Equal(kept.rules, only)
+	if s, ok := kept.sets[resolvedAt{after, node}]; ok && same {
+		return s, true
+	}
+	src := c.Before
+	if after {
+		src = c.After
+	}
+	s, ok := effectiveOf(src, node, c.Now, only)
+	if ok && same && kept.work < maxResolved {
+		kept.sets[resolvedAt{after, node}] = s
+		kept.work += len(s.Entries) + len(s.Replaced) + 1
+	}
+	return s, ok
 }
 
 // wholly reports whether all rules are to be compared at a node: if the change concerns many, or if those that no node has begin or end to

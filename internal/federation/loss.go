@@ -28,6 +28,8 @@ type Change struct {
 	Rules []string
 	Now   time.Time
 	By    string // the actor
+
+	resolved resolved
 }
 
 // Losses are the rules in force that a change ends, or narrows, somewhere.
@@ -257,7 +259,7 @@ func (x *comparison) set(after bool, node string, whole bool) set {
 	if whole {
 		found, ok = Effective(src, node, x.Now)
 	} else {
-		found, ok = effectiveOf(src, node, x.Now, x.concerned)
+		found, ok = x.resolve(after, node, x.concerned)
 	}
 	if ok {
 		s.replaced = found.Replaced

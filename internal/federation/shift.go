@@ -111,8 +111,15 @@ func (s *shifting) scope() shiftScope {
 	for _, n := range out.made {
 		made[n.ID] = true
 	}
+	within := map[string]bool{} // nodes that change, and those below them
+	for id := range touched {
+		within[id] = true
+		for _, below := range after.Below(id) {
+			within[below] = true
+		}
+	}
 	for _, n := range after.Nodes() {
-		if made[n.ID] || out.all || slices.ContainsFunc(after.Chain(n.ID), func(above *Node) bool { return touched[above.ID] }) {
+		if made[n.ID] || out.all || within[n.ID] {
 			out.nodes = append(out.nodes, n)
 		}
 	}
@@ -192,7 +199,7 @@ func (s *shifting) compareNodes() {
 			continue
 		}
 		if len(scope.rules) > 0 {
-			s.note(n.ID, s.some(s.Before, was.ID, scope.rules), s.some(s.After, n.ID, scope.rules))
+			s.note(n.ID, s.some(false, was.ID, scope.rules), s.some(true, n.ID, scope.rules))
 		}
 		switch alone := before.OwnRulesOnly(n.ID) != nil; {
 		case alone == (after.OwnRulesOnly(n.ID) != nil):
@@ -243,9 +250,9 @@ func (s *shifting) rulesOf(set *Set) *at {
 	return out
 }
 
-// some returns which of some rules hold at a node.
-func (s *shifting) some(src Source, nodeID string, only []string) *at {
-	set, ok := effectiveOf(src, nodeID, s.Now, only)
+// some returns which of some rules hold at a node before or after the change.
+func (s *shifting) some(after bool, nodeID string, only []string) *at {
+	set, ok := s.resolve(after, nodeID, only)
 	if !ok {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tenet/internal/audit"
+	"tenet/internal/change"
 	"tenet/internal/federation"
 	"tenet/internal/rule"
 	"tenet/internal/store"
@@ -16,13 +17,15 @@ func (e *edit) put(permission rule.Permission, n store.NodeState) (*rule.Silence
 }
 
 // take makes a tree that of the edit, and returns the rules in force that end somewhere with it. The error is a conflict if guarded rules
-// do, and the actor by has no permission for that; not in a preview.
+// do, and the actor by has no permission for that. A preview ends here, with [change.ErrUndo]: it needs no transaction.
 func (e *edit) take(by string, permission rule.Permission, tree *federation.Tree) (*rule.Silenced, error) {
 	c := federation.Change{Before: e.state, After: state{e.view, tree}, Now: e.At, By: by}
 	silenced := c.Losses().Silenced()
 	if e.preview {
-		e.shift = c.Shift()
-	} else if err := guard(&c, silenced, permission); err != nil {
+		e.shift, e.silenced, e.tree = c.Shift(), silenced, tree
+		return silenced, change.ErrUndo
+	}
+	if err := guard(&c, silenced, permission); err != nil {
 		return silenced, err
 	}
 	e.tree = tree

@@ -96,9 +96,10 @@ func rulesOf(v *corpus.View) iter.Seq[*rule.Rule] {
 type edit struct {
 	*change.Change
 	state
-	// preview is true if the change is undone, and only its effects are of interest.
-	preview bool
-	shift   *federation.Shift // of a preview
+	// preview is true if only the effects of the change are of interest. It has no transaction, and ends as soon as they are known.
+	preview  bool
+	shift    *federation.Shift // of a preview
+	silenced *rule.Silenced    // by a preview
 }
 
 // change runs fn on the exact state of a project's federation.

@@ -2,7 +2,9 @@ package hierarchy
 
 import (
 	"context"
+	"errors"
 
+	"tenet/internal/auth"
 	"tenet/internal/change"
 	"tenet/internal/federation"
 	"tenet/internal/rule"
@@ -32,21 +34,22 @@ func (h *Hierarchy) Preview(ctx context.Context, projectID string, in *wire.Prev
 			return out, err
 		}
 	}
-	err := h.change(ctx, projectID, func(e *edit) error {
-		e.preview = true
-		out = e.previewOf(nil)
-		silenced, err := e.previewed(ctx, in, attach, node)
-		if err != nil {
-			return err
-		}
-		out = e.previewOf(silenced)
-		return change.ErrUndo
-	})
-	return out, err
+	view, err := h.changes.Latest(ctx, projectID)
+	if err != nil {
+		return out, err
+	}
+	e := &edit{
+		Change: &change.Change{Project: rule.Project{ID: projectID}, At: rule.Instant(h.now()), By: auth.ActorFrom(ctx).Name},
+		state:  state{view, view.Federation()}, preview: true,
+	}
+	if err := e.previewed(ctx, in, attach, node); err != nil && !errors.Is(err, change.ErrUndo) {
+		return out, err
+	}
+	return e.previewOf(), nil
 }
 
-func (e *edit) previewOf(silenced *rule.Silenced) wire.PreviewedNodes {
-	out := wire.PreviewedNodes{Effect: wire.EffectOf(silenced)}
+func (e *edit) previewOf() wire.PreviewedNodes {
+	out := wire.PreviewedNodes{Effect: wire.EffectOf(e.silenced)}
 	shift := e.shift
 	if shift == nil { // the change changes nothing
 		shift = &federation.Shift{}
@@ -71,25 +74,24 @@ func (e *edit) shiftedRules(list []federation.Shifted) wire.ShiftedRules {
 	return out
 }
 
-func (e *edit) previewed(ctx context.Context, in *wire.PreviewNodes, attach AttachInput, node NodeInput) (*rule.Silenced, error) {
+// previewed begins the change. What would write comes after [edit.take], which ends a preview.
+func (e *edit) previewed(ctx context.Context, in *wire.PreviewNodes, attach AttachInput, node NodeInput) (err error) {
 	node.Permission = attach.Permission
 	switch in.Action {
 	case previewAttach:
-		w := &attaching{who: e.By, nodeID: in.NodeID, in: attach}
-		_, err := e.attach(w)
-		return w.silenced, err
+		_, err = e.attach(&attaching{who: e.By, nodeID: in.NodeID, in: attach})
 	case previewDetach:
-		return e.detach(ctx, in.NodeID, in.RuleID, attach.Permission)
+		_, err = e.detach(ctx, in.NodeID, in.RuleID, attach.Permission)
 	case previewCreate:
-		made, err := e.createNode(ctx, node)
-		return made.Silenced, err
+		_, err = e.createNode(ctx, node)
 	case previewChange:
-		made, err := e.updateNode(ctx, in.NodeID, node)
-		return made.Silenced, err
+		_, err = e.updateNode(ctx, in.NodeID, node)
 	case previewDelete:
-		return e.deleteNode(ctx, in.NodeID, attach.Permission)
+		_, err = e.deleteNode(ctx, in.NodeID, attach.Permission)
+	default:
+		var p rule.Problems
+		p.Add("action", "is %q; use attach, detach, create, change or delete", in.Action)
+		err = p.Err("the preview is invalid")
 	}
-	var p rule.Problems
-	p.Add("action", "is %q; use attach, detach, create, change or delete", in.Action)
-	return nil, p.Err("the preview is invalid")
+	return err
 }

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	jsonv2 "github.com/go-json-experiment/json"
 	"golang.org/x/sync/errgroup"
 
 	"tenet/internal/auth"
@@ -103,32 +102,34 @@ func (q *Queue) List(ctx context.Context, projectID string, f Filter) (wire.Queu
 	for _, m := range marks {
 		noted[wire.QueueRef{Kind: wire.QueueKind(m.Kind), ID: m.ID, ProjectID: m.ProjectID}] = m
 	}
-	kept := all[:0]
-	for _, item := range all {
+	kept := make([]*wire.QueueItem, 0, len(all))
+	for i := range all {
+		item := &all[i]
 		m := noted[wire.QueueRef{Kind: item.Kind, ID: item.ID, ProjectID: item.ProjectID}]
 		item.Assignee = m.Assignee
 		if m.SnoozedUntil != nil && m.SnoozedUntil.After(now) {
 			item.SnoozedUntil = m.SnoozedUntil
 		}
-		if !f.matches(&item, who.Name) {
-			continue
+		if f.matches(item, who.Name) {
+			kept = append(kept, item)
 		}
-		kept = append(kept, item)
 	}
 	if words := strings.Fields(strings.ToLower(f.Words)); len(words) > 0 {
 		if err := q.describeAll(ctx, kept); err != nil {
 			return out, err
 		}
-		kept = slices.DeleteFunc(kept, func(item wire.QueueItem) bool { return !mentions(&item, words) })
+		kept = slices.DeleteFunc(kept, func(item *wire.QueueItem) bool { return !mentions(item, words) })
 	}
-	for i := range kept {
-		out.Counts[kept[i].Kind]++
+	for _, item := range kept {
+		out.Counts[item.Kind]++
 	}
-	kept = slices.DeleteFunc(kept, func(item wire.QueueItem) bool { return len(f.Kinds) > 0 && !slices.Contains(f.Kinds, item.Kind) })
+	kept = slices.DeleteFunc(kept, func(item *wire.QueueItem) bool { return len(f.Kinds) > 0 && !slices.Contains(f.Kinds, item.Kind) })
 	sortItems(kept, f.Order)
 	out.Total, out.Cut = len(kept), cut
 	from := min(max(f.Offset, 0), len(kept))
-	out.Items = append(out.Items, kept[from:min(from+max(f.Limit, 0), len(kept))]...)
+	for _, item := range kept[from:min(from+max(f.Limit, 0), len(kept))] {
+		out.Items = append(out.Items, *item)
+	}
 	for i := range out.Items {
 		if err := q.complete(ctx, &out.Items[i]); err != nil {
 			return out, err
@@ -161,8 +162,8 @@ func mentions(item *wire.QueueItem, words []string) bool {
 }
 
 // sortItems puts items into an order; the oldest first where nothing else decides.
-func sortItems(items []wire.QueueItem, order string) {
-	slices.SortFunc(items, func(a, b wire.QueueItem) int {
+func sortItems(items []*wire.QueueItem, order string) {
+	slices.SortFunc(items, func(a, b *wire.QueueItem) int {
 		age := cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ProjectID, b.ProjectID), cmp.Compare(a.ID, b.ID))
 		switch order {
 		case "age":
@@ -185,7 +186,12 @@ func (q *Queue) collectEach(ctx context.Context, places []string, now time.Time)
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		items, marks = append(items, here...), append(marks, marked...)
+		if items == nil {
+			items = here
+		} else {
+			items = append(items, here...)
+		}
+		marks = append(marks, marked...)
 		for _, kind := range cutHere {
 			if !slices.Contains(cut, kind) {
 				cut = append(cut, kind)
@@ -222,6 +228,7 @@ func (q *Queue) collect(ctx context.Context, projectID string, now time.Time) (i
 			if more[i] = len(list) > MaxOfKind; more[i] {
 				list = list[:MaxOfKind]
 			}
+			found[i] = make([]wire.QueueItem, 0, len(list))
 			for j := range list {
 				w := &list[j]
 				item := wire.QueueItem{Kind: source.kind, ID: w.ID, ProjectID: w.ProjectID, Since: w.Since, By: w.By}
@@ -239,6 +246,11 @@ func (q *Queue) collect(ctx context.Context, projectID string, now time.Time) (i
 	if err := reading.Wait(); err != nil {
 		return nil, nil, err
 	}
+	all := len(snapshots)
+	for i := range found {
+		all += len(found[i])
+	}
+	items = make([]wire.QueueItem, 0, all)
 	for i, source := range sources {
 		if items = append(items, found[i]...); more[i] {
 			cut = append(cut, source.kind)
@@ -254,7 +266,7 @@ func (q *Queue) collect(ctx context.Context, projectID string, now time.Time) (i
 }
 
 func fillRule(item *wire.QueueItem, w *store.Waiting) {
-	r := &w.Rules[0]
+	r := w.Rules[0]
 	item.Title, item.Severity, item.RuleID = r.Statement, r.Severity, r.ID
 	item.Detail = fmt.Sprintf("%s, version %d", r.Label(), r.Version)
 	if r.ChangeNote != "" {
@@ -289,14 +301,8 @@ func fillRevision(item *wire.QueueItem, w *store.Waiting) {
 
 func fillCandidate(item *wire.QueueItem, w *store.Waiting) {
 	item.ScanID, item.Confidence = w.Ref, &w.Confidence
-	var c struct {
-		Statement string `json:"statement"`
-		wire.Place
-		Metadata struct {
-			Severity string `json:"severity"`
-		} `json:"suggested_metadata"`
-	}
-	if err := jsonv2.Unmarshal(w.Body, &c); err != nil {
+	c := w.Candidate
+	if c == nil {
 		item.Title = "A candidate that cannot be read"
 		return
 	}
@@ -305,7 +311,7 @@ func fillCandidate(item *wire.QueueItem, w *store.Waiting) {
 }
 
 func fillConflict(item *wire.QueueItem, w *store.Waiting) {
-	one, other := &w.Rules[0], &w.Rules[1]
+	one, other := w.Rules[0], w.Rules[1]
 	item.Title, item.Detail, item.Confidence = one.Label()+" and "+other.Label(), w.Ref, &w.Confidence
 	item.RuleID, item.OtherRuleID, item.By = one.ID, other.ID, one.UpdatedBy
 	item.Severity = one.Severity
@@ -315,7 +321,7 @@ func fillConflict(item *wire.QueueItem, w *store.Waiting) {
 }
 
 func fillWaiver(item *wire.QueueItem, w *store.Waiting) {
-	r := &w.Rules[0]
+	r := w.Rules[0]
 	item.Title, item.Detail, item.Severity, item.RuleID = "Waive "+r.Label()+": "+r.Statement, w.Ref, r.Severity, r.ID
 }
 
@@ -372,11 +378,11 @@ func (q *Queue) describe(ctx context.Context, item *wire.QueueItem) (err error) 
 }
 
 // describeAll describes items side by side.
-func (q *Queue) describeAll(ctx context.Context, items []wire.QueueItem) error {
+func (q *Queue) describeAll(ctx context.Context, items []*wire.QueueItem) error {
 	reading, ctx := errgroup.WithContext(ctx)
 	reading.SetLimit(readers)
-	for i := range items {
-		if item := &items[i]; item.Kind == wire.QueueEvaluation && item.Title == "" {
+	for _, item := range items {
+		if item.Kind == wire.QueueEvaluation && item.Title == "" {
 			reading.Go(func() error { return q.describe(ctx, item) })
 		}
 	}

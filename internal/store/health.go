@@ -82,8 +82,18 @@ type HealthSummary struct {
 	Bands               [Bands]int
 }
 
+// FigureChanges counts how often figures of a project's rules have changed: equal counts mean equal figures.
+type FigureChanges struct {
+	Scores int64 // health scores
+	Tests  int64 // which test cases rules have
+}
+
 // HealthReader reads the health of rules.
 type HealthReader interface {
+	// FigureChanges returns the counts of changes of a project: a cheap read.
+	FigureChanges(ctx context.Context, projectID string) (FigureChanges, error)
+	// AllScores returns the latest scores of all measured rules, by rule.
+	AllScores(ctx context.Context, projectID string) (map[string]int, error)
 	// Scores returns the latest scores of measured rules, those of ruleIDs or, if it is nil, all, by rule.
 	Scores(ctx context.Context, projectID string, ruleIDs []string) ([]HealthScore, error)
 	// Standings returns the latest standing of all measured rules, by rule.

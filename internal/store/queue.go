@@ -27,12 +27,13 @@ type Waiting struct {
 	ProjectID  string
 	ID         string // of a revision as [RevisionID] writes it
 	Since      time.Time
-	By         string       // who has asked for the decision; empty if nobody has
-	Ref        string       // the scan of a candidate; the reason of a conflict; the mode of an evaluation
-	Confidence float64      // of a candidate or a conflict, 0 to 1
-	Rules      []QueuedRule // the rule itself; the rules of a conflict, the later one first; the rule of a waiver
-	Body       []byte       // of a candidate, as package discover stores it; of an approval, a [rule.Approval]
-	Revision   *Revision    // the revision itself, with Stale
+	By         string           // who has asked for the decision; empty if nobody has
+	Ref        string           // the scan of a candidate; the reason of a conflict; the mode of an evaluation
+	Confidence float64          // of a candidate or a conflict, 0 to 1
+	Rules      []*QueuedRule    // the rule itself; the rules of a conflict, the later one first; the rule of a waiver
+	Body       []byte           // of an approval, a [rule.Approval]
+	Revision   *Revision        // the revision itself, with Stale
+	Candidate  *QueuedCandidate // the candidate itself; nil if it cannot be read
 }
 
 // RevisionID names a revision among all things of a project that wait: the rule, a slash, the number.
@@ -56,6 +57,16 @@ type QueuedRule struct {
 	ChangeNote string        `json:"change_note"`
 	UpdatedAt  time.Time     `json:"updated_at"`
 	UpdatedBy  string        `json:"updated_by"`
+}
+
+// QueuedCandidate has the fields of a stored candidate that a list of what waits shows or sorts by.
+type QueuedCandidate struct {
+	Statement  string `json:"statement"`
+	SourceFile string `json:"source_file"`
+	SourceLine int    `json:"source_line"`
+	Metadata   struct {
+		Severity string `json:"severity"`
+	} `json:"suggested_metadata"`
 }
 
 // Label is the slug of the rule, or else its id.

@@ -3,7 +3,6 @@ package find
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"math"
 	"slices"
 	"strings"
@@ -293,50 +292,28 @@ func (q *chainSearch) checkRules(ctx context.Context, found blockSets) error {
 	if err != nil {
 		return err
 	}
-	for b, set := range many {
-		set.Intersect(found[b])
-		var seqs []int64
-		set.Newest(b, func(seq int64) bool {
-			seqs = append(seqs, seq)
-			return true
-		})
-		for _, seq := range seqs {
-			yes, err := q.concerns(ctx, seq)
-			if err != nil {
-				return err
-			}
-			if !yes {
-				other := &store.EntrySet{}
-				other.Add(seq)
-				found[b].Subtract(other)
-			}
+	var seqs []int64
+	for _, b := range blocks {
+		if set := many[b]; set != nil {
+			set.Intersect(found[b])
+			set.Newest(b, func(seq int64) bool {
+				seqs = append(seqs, seq)
+				return true
+			})
+		}
+	}
+	about, err := q.concerning(ctx, seqs)
+	if err != nil {
+		return err
+	}
+	for _, seq := range seqs {
+		if !about[seq] {
+			other := &store.EntrySet{}
+			other.Add(seq)
+			found[store.BlockOf(seq)].Subtract(other)
 		}
 	}
 	return nil
-}
-
-// concerns reports whether an entry concerns the rule of the query, from its body.
-func (q *chainSearch) concerns(ctx context.Context, seq int64) (bool, error) {
-	rules, ok := q.x.large.get(q.projectID, seq)
-	if !ok {
-		entries, err := q.x.cfg.Store.Terms.Entries(ctx, q.projectID, []int64{seq})
-		if err != nil || len(entries) == 0 {
-			return false, err
-		}
-		about, err := audit.Read(&entries[0])
-		if err != nil {
-			q.x.cfg.Logger.WarnContext(ctx, "an entry of the audit chain cannot be read", slog.String("project", q.projectID), slog.Any("error", err))
-			return false, nil
-		}
-		rules = make([]store.Term, len(about.Rules))
-		for i, id := range about.Rules {
-			rules[i] = termOf(entryRule, id)
-		}
-		slices.Sort(rules)
-		q.x.large.put(q.projectID, seq, rules)
-	}
-	_, found := slices.BinarySearch(rules, termOf(entryRule, q.rule))
-	return found, nil
 }
 
 // meets reports whether an entry that is not indexed yet matches.

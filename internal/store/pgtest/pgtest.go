@@ -85,6 +85,23 @@ func Empty(t testing.TB, options string) string {
 	return withDatabase(server(t), name)
 }
 
+// Named returns the address of the database with a name, which it creates without tables if the server has none. Nothing drops it.
+func Named(t testing.TB, name string) string {
+	t.Helper()
+	name = "tenet_" + name
+	var exists bool
+	err := connected(server(t), func(ctx context.Context, conn *pgx.Conn) error {
+		return conn.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM pg_database WHERE datname = $1)", name).Scan(&exists)
+	})
+	if err == nil && !exists {
+		err = admin(server(t), "CREATE DATABASE "+pgx.Identifier{name}.Sanitize())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return withDatabase(server(t), name)
+}
+
 func server(t testing.TB) string {
 	t.Helper()
 	address := os.Getenv(Env)

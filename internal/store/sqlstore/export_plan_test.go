@@ -100,7 +100,7 @@ func OverviewPlans(t *testing.T, s store.Store) []AuditLogPlan {
 			list[i].Index = index
 		}
 	}
-	for i, args := range [][]any{args, partArgs, {"p", 9}, {"p", "web", 9}, {"p", 2, 9}, {"p", "web"}, {"p", "rule", names}} {
+	for i, args := range [][]any{args, partArgs, {"p", 9, 0}, {"p", "web", 9, 0}, {"p", 2, 9, 0}, {"p", "web"}, {"p", "rule", names}} {
 		list[i].Plan = plan(t, s, explain, list[i].Query, args...)
 	}
 	return list

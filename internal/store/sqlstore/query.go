@@ -26,8 +26,9 @@ type session struct {
 	pool  *sql.DB  // nil in a transaction
 	gate  *gate    // nil in a transaction, which has passed it
 	state *txState // of a transaction that writes; else nil
-	// damage is shared by all sessions of a database.
+	// damage and parsed are shared by all sessions of a database; parsed is nil in a transaction that writes.
 	damage *damage
+	parsed *parsedRows
 }
 
 // snapshot calls fn with a session that sees one state of the database.
@@ -44,7 +45,7 @@ func (s *session) snapshot(ctx context.Context, fn func(*session) error) error {
 		return s.wrap(ctx, "begin reading", err)
 	}
 	defer func() { _ = sqlTx.Rollback() }() // it only reads
-	return fn(&session{db: sqlTx, d: s.d, damage: s.damage})
+	return fn(&session{db: sqlTx, d: s.d, damage: s.damage, parsed: s.parsed})
 }
 
 // exec runs a statement and returns the number of rows that it has touched.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -38,7 +39,7 @@ func (t queueTable) waiting(ctx context.Context, doing, query string, args []any
 			if err := jsonv2.Unmarshal(body, &r); err != nil {
 				return fmt.Errorf("sqlstore: a stored rule cannot be read: %w", err)
 			}
-			w.Rules = append(w.Rules, r)
+			w.Rules = append(w.Rules, &r)
 		}
 		list = append(list, w)
 		return nil
@@ -49,12 +50,12 @@ func (t queueTable) waiting(ctx context.Context, doing, query string, args []any
 // The queries below end with a limit. Each has two indexes in its order: one of a project, and one of all.
 
 func rulesInReview(projectID string) (string, []any) {
-	query, args := inProject("SELECT project_id, id, body FROM rules WHERE status = 'REVIEW'", nil, "project_id", projectID)
+	query, args := inProject("SELECT project_id, id, corpus_version FROM rules WHERE status = 'REVIEW'", nil, "project_id", projectID)
 	return query + " ORDER BY corpus_version, id LIMIT ?", args
 }
 
 func pendingCandidates(projectID string) (string, []any) {
-	query, args := inProject("SELECT project_id, id, scan_id, confidence, body FROM candidates WHERE status = 'pending'", nil, "project_id", projectID)
+	query, args := inProject("SELECT project_id, id, scan_id, n, confidence FROM candidates WHERE status = 'pending'", nil, "project_id", projectID)
 	return query + " ORDER BY scan_id, n LIMIT ?", args // the ids of scans begin with their time
 }
 
@@ -71,13 +72,62 @@ func unconfirmed(projectID string, since time.Time) (string, []any) {
 	return query + " ORDER BY e.at, e.seq LIMIT ?", args
 }
 
+// queuedRow is a row of a list before its rules are known.
+type queuedRow struct {
+	store.Waiting
+	rules [2]ruleState
+}
+
+// listed reads the rows of a query, and then the rules that each names, in one state of the database.
+func (t queueTable) listed(ctx context.Context, doing, query string, args []any, fields func(r *queuedRow) []any) (list []store.Waiting, err error) {
+	list = []store.Waiting{}
+	err = t.snapshot(ctx, func(s *session) error {
+		rows, err := many(ctx, s, unlocked, doing, query, args, fields)
+		if err != nil {
+			return err
+		}
+		states := make([]ruleState, 0, 2*len(rows))
+		for i := range rows {
+			for _, state := range rows[i].rules {
+				if state.id != "" {
+					states = append(states, state)
+				}
+			}
+		}
+		rules, err := queueTable{s}.queuedRules(ctx, states)
+		if err != nil {
+			return err
+		}
+		list = make([]store.Waiting, 0, len(rows))
+		for i, next := 0, 0; i < len(rows); i++ {
+			w := rows[i].Waiting
+			if w.ID == "" { // the rule itself waits
+				w.ProjectID, w.ID = rows[i].rules[0].projectID, rows[i].rules[0].id
+			}
+			named := 1
+			if rows[i].rules[1].id != "" {
+				named = 2
+			}
+			w.Rules = rules[next : next+named : next+named]
+			// A rule may have changed since the rows were read, which only a transaction can see.
+			if next += named; !slices.Contains(w.Rules, nil) {
+				list = append(list, w)
+			}
+		}
+		return nil
+	})
+	return list, err
+}
+
 // RulesInReview implements store.QueueReader.
 func (t queueTable) RulesInReview(ctx context.Context, projectID string, limit int) ([]store.Waiting, error) {
 	query, args := rulesInReview(projectID)
-	list, err := t.waiting(ctx, "rules in review", query, append(args, limit),
-		func(w *store.Waiting, bodies *[2][]byte) []any { return []any{&w.ProjectID, &w.ID, &bodies[0]} })
+	list, err := t.listed(ctx, "rules in review", query, append(args, limit), func(r *queuedRow) []any {
+		return []any{&r.rules[0].projectID, &r.rules[0].id, &r.rules[0].corpusVersion}
+	})
 	for i := range list {
-		list[i].Since, list[i].By = list[i].Rules[0].UpdatedAt, list[i].Rules[0].UpdatedBy
+		r := list[i].Rules[0]
+		list[i].Since, list[i].By = r.UpdatedAt, r.UpdatedBy
 	}
 	return list, err
 }
@@ -102,22 +152,38 @@ func (t queueTable) PendingRevisions(ctx context.Context, projectID string, limi
 }
 
 // PendingCandidates implements store.QueueReader.
-func (t queueTable) PendingCandidates(ctx context.Context, projectID string, limit int) ([]store.Waiting, error) {
+func (t queueTable) PendingCandidates(ctx context.Context, projectID string, limit int) (list []store.Waiting, err error) {
 	query, args := pendingCandidates(projectID)
-	query = "SELECT c.project_id, c.id, c.scan_id, c.confidence, c.body, s.created_at, s.created_by FROM (" + query + ") c" +
-		" JOIN scans s ON s.project_id = c.project_id AND s.id = c.scan_id"
-	return t.waiting(ctx, "pending candidates", query, append(args, limit), func(w *store.Waiting, _ *[2][]byte) []any {
-		return []any{&w.ProjectID, &w.ID, &w.Ref, &w.Confidence, &w.Body, timeColumn{&w.Since}, &w.By}
+	query = "SELECT c.project_id, c.id, c.scan_id, c.confidence, s.created_at, s.created_by FROM (" + query + ") c" +
+		" JOIN scans s ON s.project_id = c.project_id AND s.id = c.scan_id ORDER BY c.scan_id, c.n"
+	err = t.snapshot(ctx, func(s *session) error {
+		list, err = many(ctx, s, unlocked, "pending candidates", query, append(args, limit), func(w *store.Waiting) []any {
+			return []any{&w.ProjectID, &w.ID, &w.Ref, &w.Confidence, timeColumn{&w.Since}, &w.By}
+		})
+		keys := make([]rowKey, len(list))
+		for i := range list {
+			keys[i] = rowKey{list[i].ProjectID, list[i].ID}
+		}
+		if err != nil {
+			return err
+		}
+		found, err := queueTable{s}.queuedCandidates(ctx, keys)
+		for i, c := range found {
+			list[i].Candidate = c
+		}
+		return err
 	})
+	return list, err
 }
 
 // SuggestedConflicts implements store.QueueReader.
 func (t queueTable) SuggestedConflicts(ctx context.Context, projectID string, limit int) ([]store.Waiting, error) {
 	query, args := suggestedConflicts(projectID)
-	query = "SELECT c.project_id, c.id, c.reason, c.confidence, c.detected_at, a.body, b.body FROM (" + query + ") c" +
-		" JOIN rules a ON a.project_id = c.project_id AND a.id = c.rule_id JOIN rules b ON b.project_id = c.project_id AND b.id = c.other_id"
-	return t.waiting(ctx, "suggested conflicts", query, append(args, limit), func(w *store.Waiting, bodies *[2][]byte) []any {
-		return []any{&w.ProjectID, &w.ID, &w.Ref, &w.Confidence, timeColumn{&w.Since}, &bodies[0], &bodies[1]}
+	query = "SELECT c.project_id, c.id, c.reason, c.confidence, c.detected_at, a.project_id, a.id, a.corpus_version, b.project_id, b.id, b.corpus_version FROM (" + query + ") c" +
+		" JOIN rules a ON a.project_id = c.project_id AND a.id = c.rule_id JOIN rules b ON b.project_id = c.project_id AND b.id = c.other_id ORDER BY c.detected_at, c.id"
+	return t.listed(ctx, "suggested conflicts", query, append(args, limit), func(r *queuedRow) []any {
+		w, one, other := &r.Waiting, &r.rules[0], &r.rules[1]
+		return []any{&w.ProjectID, &w.ID, &w.Ref, &w.Confidence, timeColumn{&w.Since}, &one.projectID, &one.id, &one.corpusVersion, &other.projectID, &other.id, &other.corpusVersion}
 	})
 }
 

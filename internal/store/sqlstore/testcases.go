@@ -64,6 +64,14 @@ func (t testCaseTable) Insert(ctx context.Context, cases []store.TestCase) error
 		args = append(args, c.ProjectID, c.RuleID, c.ID, c.Name, c.SampleInput, c.InputType, c.Expected, c.Origin, c.Confirmed, micros(c.CreatedAt),
 			c.CreatedBy, c.LastResult, c.LastReasoning, c.LastDecidedBy, c.LastModel, c.LastVersion, c.LastHash, nullable(c.LastRunAt))
 	}
+	for i := range cases {
+		if i > 0 && cases[i].ProjectID == cases[i-1].ProjectID {
+			continue
+		}
+		if err := t.countChange(ctx, cases[i].ProjectID, testFigures); err != nil {
+			return err
+		}
+	}
 	err := t.execRows(ctx, "insert test cases", "INSERT INTO test_cases ("+testCaseColumns+") VALUES ", 18, "", args)
 	if t.d.duplicate(err) {
 		return errors.Join(rule.Errorf(rule.CodeConflict, "a test case with this id exists already; give it a new one"), err)
@@ -78,7 +86,11 @@ func (t testCaseTable) Confirm(ctx context.Context, projectID, ruleID, id string
 
 // Delete implements store.TestCaseTx.
 func (t testCaseTable) Delete(ctx context.Context, projectID, ruleID, id string) (store.TestCase, error) {
-	return t.oneTestCase(ctx, "delete test case", "DELETE FROM test_cases", projectID, ruleID, id)
+	c, err := t.oneTestCase(ctx, "delete test case", "DELETE FROM test_cases", projectID, ruleID, id)
+	if err != nil {
+		return c, err
+	}
+	return c, t.countChange(ctx, projectID, testFigures)
 }
 
 func (t testCaseTable) oneTestCase(ctx context.Context, doing, change, projectID, ruleID, id string) (store.TestCase, error) {

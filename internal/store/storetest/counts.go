@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"maps"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -145,7 +146,19 @@ func testHealth(t *testing.T, f *fixture) {
 			return tx.Health.Put(f.ctx, "p", day, list)
 		})
 	}
+	changes := func() int64 {
+		t.Helper()
+		c, err := f.s.Health.FigureChanges(f.ctx, "p")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Scores
+	}
+	if all, err := f.s.Health.AllScores(f.ctx, "p"); err != nil || len(all) != 0 || changes() != 0 {
+		t.Errorf("before anything is measured: %v, %v, %d changes", all, err, changes())
+	}
 	put(today, map[string]int{"a": 80, "b": 50})
+	first := changes()
 	put(today+1, map[string]int{"a": 70})
 	put(today+1, map[string]int{"a": 60})
 	put(today+3, map[string]int{"a": 65})
@@ -160,6 +173,15 @@ func testHealth(t *testing.T, f *fixture) {
 	}
 	if got, err := f.s.Health.Scores(f.ctx, "p", []string{}); err != nil || len(got) != 0 {
 		t.Errorf("scores of no rule: %v, %v", got, err)
+	}
+	if all, err := f.s.Health.AllScores(f.ctx, "p"); err != nil || !maps.Equal(all, map[string]int{"a": 65, "b": 50}) {
+		t.Errorf("all scores: %v, %v", all, err)
+	}
+	if all, err := f.s.Health.AllScores(f.ctx, "none"); err != nil || len(all) != 0 {
+		t.Errorf("all scores of another project: %v, %v", all, err)
+	}
+	if first == 0 || changes() <= first {
+		t.Errorf("%d changes of scores at first, %d after others", first, changes())
 	}
 	history := func(id string, limit int, want ...store.HealthDay) {
 		t.Helper()

@@ -18,7 +18,11 @@ func testWaiting(t *testing.T, f *fixture) {
 	f.insert(one, two, live)
 	scan := scanOf("scan", at.Add(-time.Hour))
 	decided := candidate(scan, 2, "b")
-	completeScan(f, scan, candidate(scan, 1, "a"), decided, candidate(scan, 3, "c"))
+	told := candidate(scan, 1, "a")
+	told.Body = []byte(`{"statement": "Pay once.", "source_file": "a.md", "source_line": 7, "suggested_metadata": {"severity": "high"}}`)
+	damaged := candidate(scan, 3, "c")
+	damaged.Body = []byte(`[]`)
+	completeScan(f, scan, told, decided, damaged)
 	found, rejected := newConflict(11, two.ID, one.ID), newConflict(12, one.ID, live.ID)
 	rejected.State = store.ConflictRejected
 	waiver := rule.Waiver{ProjectID: "p", ID: newRule(21, nil).ID, RuleID: live.ID, Severity: rule.Critical, Reason: "because", ExpiresAt: at.Add(time.Hour), CreatedAt: at, CreatedBy: "bo"}
@@ -121,13 +125,49 @@ func testWaiting(t *testing.T, f *fixture) {
 	if !revisions[1].Revision.Stale {
 		t.Errorf("a revision of another version is not stale: %+v", revisions[1].Revision)
 	}
-	candidates, _ := q.PendingCandidates(f.ctx, "p", 1)
-	if diff := cmp.Diff(store.Waiting{ProjectID: "p", ID: "scan1", Since: scan.CreatedAt, By: "ann", Ref: "scan", Confidence: .1, Body: []byte(`{"n":1}`)}, candidates[0]); diff != "" {
+	shown := &store.QueuedCandidate{Statement: "Pay once.", SourceFile: "a.md", SourceLine: 7}
+	shown.Metadata.Severity = "high"
+	candidates, _ := q.PendingCandidates(f.ctx, "p", 2)
+	if candidates[1].Candidate != nil {
+		t.Errorf("a damaged candidate is read as %+v", candidates[1].Candidate)
+	}
+	if diff := cmp.Diff(store.Waiting{ProjectID: "p", ID: "scan1", Since: scan.CreatedAt, By: "ann", Ref: "scan", Confidence: .1, Candidate: shown}, candidates[0]); diff != "" {
 		t.Errorf("candidate (-want +got):\n%s", diff)
 	}
 	conflicts, _ := q.SuggestedConflicts(f.ctx, "p", 1)
 	if w := conflicts[0]; w.Ref != found.Reason || len(w.Rules) != 2 || w.Rules[0].ID != two.ID || w.Rules[1].ID != one.ID || w.Confidence != .95 {
 		t.Errorf("conflict %+v", w)
+	}
+	// Rules that have changed since they were listed.
+	revised := next(one, func(r *rule.Rule) { r.Statement = "Pay twice." })
+	f.update(func(tx store.Tx) error {
+		cv, err := tx.Projects.RaiseCorpus(f.ctx, "p")
+		if err != nil {
+			return err
+		}
+		for _, statement := range []string{"Never pay.", revised.Statement} {
+			r := revised
+			r.Statement = statement
+			if err := tx.Rules.Update(f.ctx, cv, []rule.Rule{r}); err != nil {
+				return err
+			}
+			revised.Version++
+			inside, err := tx.Queue.RulesInReview(f.ctx, "p", 9)
+			if err != nil || len(inside) != 2 || inside[1].Rules[0].Statement != statement {
+				t.Errorf("in the transaction that changes the rule to %q: %+v, %v", statement, inside, err)
+			}
+		}
+		return nil
+	})
+	for _, project := range []string{"p", store.AllProjects} {
+		rules, err := q.RulesInReview(f.ctx, project, 9)
+		if err != nil || len(rules) != 2 || rules[0].ID != two.ID || rules[1].Rules[0].Statement != "Pay twice." {
+			t.Errorf("after a change: %+v, %v", rules, err)
+		}
+		conflicts, err := q.SuggestedConflicts(f.ctx, project, 9)
+		if err != nil || len(conflicts) != 1 || conflicts[0].Rules[1].Statement != "Pay twice." {
+			t.Errorf("conflicts after a change: %+v, %v", conflicts, err)
+		}
 	}
 }
 

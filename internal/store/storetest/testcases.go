@@ -53,6 +53,15 @@ func testTestCases(t *testing.T, f *fixture) {
 	if totals, err := f.s.TestCases.Totals(f.ctx, "none"); err != nil || len(totals) != 0 {
 		t.Errorf("totals of another project: %v, %v", totals, err)
 	}
+	changes := func() int64 {
+		t.Helper()
+		c, err := f.s.Health.FigureChanges(f.ctx, "p")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Tests
+	}
+	before := changes()
 	three.Expected, three.ID, three.RuleID = "ALLOW", newRule(13, nil).ID, r.ID
 	f.update(func(tx store.Tx) error {
 		if got, err := tx.TestCases.Contradictory(f.ctx, "p", []string{other.ID}); err != nil || len(got) != 0 {
@@ -64,7 +73,11 @@ func testTestCases(t *testing.T, f *fixture) {
 	if got, err := f.s.TestCases.Contradictory(f.ctx, "p", []string{r.ID, other.ID}); err != nil || len(got) != 1 || got[0] != r.ID {
 		t.Errorf("contradictory: %v, %v; want the first rule", got, err)
 	}
+	inserted := changes()
 	f.update(func(tx store.Tx) error { _, err := tx.TestCases.Delete(f.ctx, "p", r.ID, three.ID); return err })
+	if deleted := changes(); inserted <= before || deleted <= inserted {
+		t.Errorf("changes of test cases: %d before an insert, %d after it, %d after a deletion", before, inserted, deleted)
+	}
 	f.update(func(tx store.Tx) error {
 		got, err := tx.TestCases.Confirm(f.ctx, "p", r.ID, two.ID)
 		two.Confirmed = true
