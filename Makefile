@@ -136,6 +136,10 @@ conformance: build ## Run the public conformance suite of the Model Context Prot
 conformance-gateway: build ## Run clients and servers of the official Python and TypeScript MCP SDKs through the gateway (needs npm, python3)
 	@scripts/conformance-gateway.sh
 
+.PHONY: auditor-page
+auditor-page: ## Write dist/tenet-auditor.html: it checks proofs and evidence packs in a browser, without a network
+	@go run ./internal/auditor/page -o dist/tenet-auditor.html
+
 .PHONY: dist
 dist: ## Build the files of a release into dist/: archives, deb, rpm, image, wheels, npm (PLATFORMS=linux/amd64,...)
 	@cd tools/dist && GOWORK=off CGO_ENABLED=0 go run . -root ../.. $(if $(PLATFORMS),-platforms '$(PLATFORMS)')

@@ -433,7 +433,7 @@ func TestItFollowsDeploymentsAndStartsWithoutANetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.http.CloseClientConnections()
-	s.http.Listener.Close()
+	_ = s.http.Listener.Close() // it ends here
 	again, err := edge.Open(t.Context(), edge.Config{
 		Bundle: s.address(), Trusted: s.keys, Folder: folder, Sink: edge.Discard, MaxAge: time.Hour, Now: func() time.Time { return time.Now().Add(2 * time.Hour) },
 	})

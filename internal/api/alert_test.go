@@ -233,7 +233,7 @@ func TestLostRecordsMakeNoRuleDormant(t *testing.T) {
 	w := watch(newNode(t), health.Settings{})
 	w.evalRule("E-1", nil)
 	w.evaluate("x = 1", 1)
-	if n, err := audit.Prune(t.Context(), w.store, w.store.Audit, rule.DefaultProject, w.now.Add(day), w.now); n != 1 || err != nil {
+	if n, err := audit.Prune(t.Context(), w.store, w.store.Audit, audit.Pruning{ProjectID: rule.DefaultProject, Kind: audit.KindEvaluation, Before: w.now.Add(day), Now: w.now}); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
 	w.now = w.now.Add(89 * day)

@@ -32,6 +32,7 @@ const (
 	insightTag    = "Insights"
 	alertTag      = "Alerts"
 	waiverTag     = "Waivers"
+	retentionTag  = "Retention"
 	approvalTag   = "Approvals"
 	queueTag      = "Queue"
 	operationsTag = "Operations"
@@ -72,6 +73,7 @@ func Description(version string) rest.Description {
 			{Name: discoverTag, Description: "Find rules in files that exist already; a person decides what becomes one."},
 			{Name: insightTag, Description: "What the rules do: verdicts over time, what denies most, what is dormant or unwell, by project and node."},
 			{Name: alertTag, Description: "What needs attention: list it, acknowledge it, resolve it."},
+			{Name: retentionTag, Description: "How long records are kept, and legal holds, under which no job deletes them."},
 			{Name: waiverTag, Description: "Let a denial pass until a date, with a reason and an approver."},
 			{Name: approvalTag, Description: "Ask people for the confirmation that a verdict needs, wait for it, decide."},
 		},

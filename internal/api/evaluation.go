@@ -12,6 +12,7 @@ import (
 // Recorded reads and replays recorded evaluations.
 type Recorded interface {
 	Get(ctx context.Context, projectID, id string) (*wire.EvaluationRecord, error)
+	Kept(ctx context.Context, projectID, id string) (*wire.EvaluationRecord, error)
 	List(ctx context.Context, projectID string, q wire.EvaluationQuery) (wire.EvaluationPage, error)
 	Violations(ctx context.Context, projectID, prefix string) (wire.Violations, error)
 	Replay(ctx context.Context, projectID, id string, live bool) (*wire.Replay, error)
@@ -42,7 +43,7 @@ func (e Records) Routes(r *rest.Router) {
 		Description: "Everything needed to replay it, with its place in the audit chain. Reviewers and administrators also see the full " +
 			"requests and responses of models; others see the number of calls and their cost.",
 	}, func(ctx context.Context, in *evaluationRef) (*wire.EvaluationRecord, error) {
-		rec, err := e.Recorded.Get(ctx, rest.Project(ctx), in.ID)
+		rec, err := e.Recorded.Kept(ctx, rest.Project(ctx), in.ID)
 		if err == nil && auth.ActorFrom(ctx).May(auth.Reviewer, rest.Project(ctx)) != nil {
 			rec.Withhold()
 		}

@@ -53,6 +53,7 @@ import (
 	"tenet/internal/queue"
 	"tenet/internal/redact"
 	"tenet/internal/release"
+	"tenet/internal/retention"
 	"tenet/internal/rule"
 	"tenet/internal/sandbox"
 	"tenet/internal/search"
@@ -141,7 +142,7 @@ func (n *node) serve() {
 	c.Config.Served = CountRules(c.Config.Registry, c.Catalog, c.Logger)
 	n.Server = rest.New(c.Config,
 		Rules{c.Catalog, &catalog.Lists{Views: n.live, Health: n.store.Health, Tests: n.store.TestCases}, c.Sandbox, sandbox.Replays{Views: n.live, Effects: evaluate.Effects{Evaluator: c.Evaluator}}, c.Logger}, Revisions{catalog.NewRevisions(c.Catalog, catalog.Reviewing{Tester: sandbox.Confirmed{Sandbox: c.Sandbox}}), c.Sandbox}, RuleFiles{c.Catalog}, Relationships{c.Catalog}, Federation{c.Hierarchy, c.Releases},
-		Bundles{c.Bundles}, Fleet{c.Fleet}, Waivers{c.Waivers}, Approvals{approval.Asking{Approvals: c.Approvals, Recorded: c.answering}}, Queue{c.Queue}, Projects{c.Projects}, Keys{c.Keys}, Acting{c.Acting}, SignIn{Keys: c.Keys}, Evaluations{c.answering, c.Releases, answered}, Records{c.answering},
+		Bundles{c.Bundles}, Fleet{c.Fleet}, Waivers{c.Waivers}, Retention{retention.New(retention.Config{Store: n.store, Read: n.store.Retention, Index: c.Evaluator, Now: n.now})}, Approvals{approval.Asking{Approvals: c.Approvals, Recorded: c.answering}}, Queue{c.Queue}, Projects{c.Projects}, Keys{c.Keys}, Acting{c.Acting}, SignIn{Keys: c.Keys}, Evaluations{c.answering, c.Releases, answered}, Records{c.answering},
 		Agents{c.Agents, "/rest", answered}, Search{c.Search, c.Releases}, Documents{c.Documents}, DocumentSearch{c.Documents, c.DocumentSearch},
 		Discovery{c.Discover}, Conflicts{c.Conflicts, c.Jobs, c.Catalog}, Similar{c.Conflicts}, Releases{c.Releases}, Audit{n.store.Audit, n.store.Projects, c.Catalog, trail.New(trail.Store{Audit: n.store.Audit, Projects: n.store.Projects, Rules: n.store.Rules}, newIndex(n.store)), evidence.NewBook(evidence.Config{}), n.store.Logs, n.logged, evidence.NewLog(n.store.Logs), n.store.Rules}, Tiles{evidence.NewLog(n.store.Logs), n.store.Logs}, Jobs{c.Jobs}, operations(n.store, c.Logger),
 		Alerts{c.Alerts}, Insights{c.Health, n.store.Projects}, Webhooks{c.Webhooks}, Ingest{c.Ingest, c.answering}, Playground{c.Sandbox, c.Catalog},
@@ -270,7 +271,7 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 		Search:    search.New(search.Config{Views: live, Logger: logger, Conflicts: conflicts.Open}),
 		Documents: document.New(document.Config{Store: document.Store{Updater: s, Documents: s.Documents, Projects: s.Projects, Vectors: s.Vectors}, Views: live, Logger: logger}),
 		Evaluator: evaluate.New(evaluate.Config{
-			Agents: agents, Refuse: n.logged.Problem, Views: live, Released: snapshots, Judge: judge.New(judge.Config{}), Queue: job.NewQueue(time.Now), Recorder: writer, Records: evaluate.Store{Updater: s, Audit: s.Audit, Feedback: s.Feedback, Jobs: s.Jobs, Projects: s.Projects, Rules: s.Rules, Submissions: s.Submissions, TestCases: s.TestCases}, Index: newIndex(s), Checks: check.NewCache(1000), Now: time.Now, Approvals: approvals,
+			Agents: agents, Refuse: n.logged.Problem, Views: live, Released: snapshots, Judge: judge.New(judge.Config{}), Queue: job.NewQueue(time.Now), Recorder: writer, Records: evaluate.Store{Updater: s, Audit: s.Audit, Feedback: s.Feedback, Retention: s.Retention, Jobs: s.Jobs, Projects: s.Projects, Rules: s.Rules, Submissions: s.Submissions, TestCases: s.TestCases}, Index: newIndex(s), Checks: check.NewCache(1000), Now: time.Now, Approvals: approvals,
 		}),
 	}
 	cfg.DocumentSearch = search.NewDocuments(search.DocumentConfig{
@@ -300,7 +301,7 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 		Store: sandbox.Store{Updater: s, Jobs: s.Jobs, Rules: s.Rules, Runs: s.Runs, TestCases: s.TestCases}, Recorded: cfg.Evaluator, Views: live, Snapshots: snapshots, Queue: job.NewQueue(time.Now), Now: time.Now, Evaluator: evaluate.New(evaluate.Config{Judge: judge.New(judge.Config{}), Checks: check.NewCache(1000), Now: time.Now}),
 	})
 	cfg.Discover = discover.New(discover.Config{
-		Store: discover.Store{Updater: s, Candidates: s.Candidates, Documents: s.Documents, Exclusions: s.Exclusions, Jobs: s.Jobs, Scans: s.Scans}, Readers: []source.Reader{sentences{}}, Rules: rules.Adoption(), Views: live, Documents: cfg.Documents, Queue: job.NewQueue(time.Now), Now: time.Now,
+		Store: discover.Store{Updater: s, Candidates: s.Candidates, Documents: s.Documents, Exclusions: s.Exclusions, Jobs: s.Jobs, Projects: s.Projects, Scans: s.Scans}, Readers: []source.Reader{sentences{}}, Rules: rules.Adoption(), Views: live, Documents: cfg.Documents, Queue: job.NewQueue(time.Now), Now: time.Now,
 		Contradicts: opposite, Logger: logger,
 	})
 	cfg.Alerts = health.NewAlerts(health.AlertsConfig{Store: health.AlertStore{Updater: s, Alerts: s.Alerts, Projects: s.Projects, Rules: s.Rules}})

@@ -122,7 +122,7 @@ func TestInsightsAreWhatTheRecordsSay(t *testing.T) {
 		}
 
 		// Removing records takes nothing from what was counted.
-		if pruned, err := audit.Prune(t.Context(), n.store, n.store.Audit, rule.DefaultProject, time.Now().Add(time.Hour), time.Now()); pruned != 7 || err != nil {
+		if pruned, err := audit.Prune(t.Context(), n.store, n.store.Audit, audit.Pruning{ProjectID: rule.DefaultProject, Kind: audit.KindEvaluation, Before: time.Now().Add(time.Hour), Now: time.Now()}); pruned != 7 || err != nil {
 			t.Fatal(pruned, err)
 		}
 		if later := w.overview("period_days=7"); later.Totals != o.Totals || later.Verdicts != o.Verdicts {

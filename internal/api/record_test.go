@@ -304,7 +304,7 @@ func testRetention(t *testing.T, n *node) {
 	}
 	// A body that is gone without a word in the chain is damage.
 	err = n.store.Update(t.Context(), func(tx store.Tx) error {
-		_, _, err := tx.Audit.DropBodies(t.Context(), rule.DefaultProject, audit.KindEvaluation, 0, 1<<40, 100)
+		_, _, err := tx.Audit.DropBodies(t.Context(), rule.DefaultProject, audit.KindEvaluation, 0, 1<<40, 100, nil)
 		return err
 	})
 	if err != nil {

@@ -32,6 +32,7 @@ func (a *App) serveAPI(p *parts, operations api.Operations, registry *prometheus
 		api.Relationships{Catalog: p.catalog},
 		api.Federation{Hierarchy: p.hierarchy, Released: p.releases},
 		api.Waivers{Waivers: p.waivers},
+		api.Retention{Keeper: p.retention},
 		api.Approvals{Approvals: approval.Asking{Approvals: p.approvals, Recorded: p.evaluator}},
 		api.Queue{Queue: p.queue},
 		api.Projects{Projects: p.projects},

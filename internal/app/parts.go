@@ -42,6 +42,8 @@ import (
 	"tenet/internal/queue"
 	"tenet/internal/redact"
 	"tenet/internal/release"
+	"tenet/internal/retention"
+	"tenet/internal/rule"
 	"tenet/internal/sandbox"
 	"tenet/internal/search"
 	"tenet/internal/webhook"
@@ -90,6 +92,9 @@ type parts struct {
 	log        *evidence.Log
 	tiler      *evidence.Tiler
 	book       *evidence.Book
+	retention  *retention.Keeper
+	// explained checks what the audit log says of the database; nil at an edge.
+	explained func(ctx context.Context, projectID string, kinds ...string) error
 }
 
 // assemble makes the capabilities.
@@ -194,10 +199,10 @@ func (a *App) assembleSearch(p *parts, jobs job.Queue, now func() time.Time) {
 		Views: a.live, Embedder: m.embedder, Model: m.judge, ModelTimeout: cfg.JudgeTimeout, Logger: log, Conflicts: p.conflicts.Open,
 	})
 	p.discovery = discover.New(discover.Config{
-		Store:   discover.Store{Updater: s, Candidates: s.Candidates, Documents: s.Documents, Exclusions: s.Exclusions, Jobs: s.Jobs, Scans: s.Scans},
+		Store:   discover.Store{Updater: s, Candidates: s.Candidates, Documents: s.Documents, Exclusions: s.Exclusions, Jobs: s.Jobs, Projects: s.Projects, Scans: s.Scans},
 		Readers: Readers(), Rules: p.catalog.Adoption(), Views: a.live, Documents: p.documents, Queue: jobs,
 		Model: m.judge, Embedder: m.embedder, Contradicts: contradicts, Publish: p.webhooks.Publish, Logger: log, Now: now,
-		Retention: time.Duration(cfg.ScanRetention) * day,
+		Retention: time.Duration(cfg.ScanRetention) * day, Keeping: s.Retention,
 	})
 }
 
@@ -227,7 +232,7 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 		Agents: p.acting, FailModes: a.failModes,
 		Views: a.live, Released: snapshots, Recorder: writer, Checks: check.NewCache(maxPrograms), Now: now,
 		Records: evaluate.Store{
-			Updater: s, Audit: fleet.Records{AuditReader: s.Audit, Edges: s.Edges}, Feedback: s.Feedback, Jobs: s.Jobs, Projects: s.Projects, Rules: s.Rules, Submissions: s.Submissions,
+			Updater: s, Audit: fleet.Records{AuditReader: s.Audit, Edges: s.Edges}, Feedback: s.Feedback, Jobs: s.Jobs, Projects: s.Projects, Rules: s.Rules, Retention: s.Retention, Submissions: s.Submissions,
 			TestCases: s.TestCases,
 		},
 		Index: p.index, Judge: judging, Estimate: judging.Estimate, EstimateTriage: judging.EstimateTriage, Fresh: m.newJudge(cfg, log, nil, nil), Queue: jobs, Redact: redact.New(),
@@ -239,6 +244,14 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 		evaluating.Bundle, evaluating.Recorder, evaluating.Refuse = a.edge.bundle, recorder{writer, a.edge.ship}, p.book.Problem
 	}
 	p.evaluator = evaluate.New(evaluating)
+	if a.edge == nil {
+		p.explained = a.recorded.inForce.CheckStored
+	}
+	p.retention = retention.New(retention.Config{
+		Store: s, Read: s.Retention, Index: p.evaluator, Now: now, Server: map[string]time.Duration{
+			rule.KeptEvaluations: time.Duration(cfg.RecordRetention) * day, rule.KeptSubmissions: cfg.SubmissionRetention, rule.KeptScans: time.Duration(cfg.ScanRetention) * day,
+		},
+	})
 	// The sandbox stores no verdicts: its judge and checks are its own, so that nothing else is answered from them.
 	p.sandbox = sandbox.New(sandbox.Config{
 		Store: sandbox.Store{Updater: s, Jobs: s.Jobs, Rules: s.Rules, Runs: s.Runs, TestCases: s.TestCases}, Recorded: p.evaluator, Views: a.live, Snapshots: snapshots, Queue: jobs, Model: m.judge, Now: now,
@@ -293,6 +306,7 @@ func (p *parts) handlers(cfg config.Config) map[string]job.Handler {
 		evidence.TileKind:    p.tiler.Handle,
 		record.PruneKind: p.evaluator.Prune(record.Retention{
 			Records: time.Duration(cfg.RecordRetention) * day, Submissions: cfg.SubmissionRetention,
+			Explained: p.explained,
 		}),
 	}
 	maps.Copy(all, p.monitor.Handlers())

@@ -43,6 +43,7 @@ const (
 	ObjectAgent        = "agent"
 	ObjectSuspension   = "suspension"
 	ObjectServer       = "mcp_server"
+	ObjectHold         = "hold"
 )
 
 // RuleVersion is a version of a rule that an entry names without what it says.
@@ -115,6 +116,9 @@ func Read(e *store.AuditEntry) (About, error) {
 	if e.Kind == KindEvaluation {
 		return About{Action: ActionEvaluated, Object: Object{Kind: ObjectEvaluation, ID: e.ID}, Evaluations: []string{e.ID}}, nil
 	}
+	if e.Kind == KindAgent && len(e.Body) == 0 { // removed under the retention setting
+		return About{Action: ActionAnswered, Object: Object{Kind: ObjectAgent}, Recorded: true}, nil
+	}
 	text, err := Body(*e)
 	if err != nil {
 		return About{}, err
@@ -150,7 +154,7 @@ var readers = map[string]func(*About, fields){
 	KindRule: readRule, KindImport: readImport, KindCorpus: readCorpus, KindRelation: readRelation, KindConflict: readConflict,
 	KindFederation: readFederation, KindProject: readProject, KindKey: readKey, KindRelease: readRelease, KindDocument: readDocument,
 	KindWaiver: readWaiver, KindApproval: readApproval, KindTestCase: readTestCases, KindDiscovery: readDiscovery, KindAlert: readAlert, KindWebhook: readWebhook,
-	KindQueue: readQueue, KindSuspension: readSuspension, KindTools: readTools, KindAgent: readAgent, KindRetention: readRetention,
+	KindQueue: readQueue, KindSuspension: readSuspension, KindTools: readTools, KindAgent: readAgent, KindRetention: readRetention, KindHold: readHold,
 }
 
 // concern adds rules that the entry concerns.
@@ -424,7 +428,9 @@ func readTools(a *About, b fields) {
 
 func readRetention(a *About, b fields) {
 	a.Action = ActionRemoved
-	a.Object = Object{Kind: ObjectEvaluation}
+	if a.Object = (Object{Kind: ObjectEvaluation}); b.text("kind") == KindAgent {
+		a.Object.Kind = ObjectAgent
+	}
 	a.Recorded = true
 	a.Changes = []rule.FieldChange{{Field: "through_seq", After: b["through_seq"]}, {Field: "before", After: b["before"]}}
 }

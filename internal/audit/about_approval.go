@@ -19,3 +19,11 @@ func readApproval(a *About, b fields) {
 		a.Reason = p.text("reason")
 	}
 }
+
+func readHold(a *About, b fields) {
+	h := b.object("hold")
+	a.Object = Object{ObjectHold, h.text("id"), h.text("reason")}
+	a.concern(h.text("rule"))
+	a.State = without(h, "id")
+	a.Made = a.Action == "placed"
+}

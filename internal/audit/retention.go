@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"tenet/internal/store"
@@ -18,45 +19,110 @@ type Retention struct {
 	Kind    string    `json:"kind"`
 	Through int64     `json:"through_seq"`
 	Before  time.Time `json:"before"` // bodies recorded before it are removed
+	// Lifts counts the legal holds that had been lifted before.
+	Lifts int `json:"lifts,omitempty"`
+	// Again means that bodies before the entry up to which earlier ones have removed them are removed, too: a legal hold kept some, and is lifted.
+	Again bool `json:"again,omitempty"`
 }
+
+// PrunedKinds are the kinds of entries whose bodies [Prune] removes.
+var PrunedKinds = []string{KindEvaluation, KindAgent}
 
 // pruneBatch is how many bodies one transaction removes.
 const pruneBatch = 500
 
-// Prune removes the bodies of a project's evaluations that were recorded before a time, and returns how many. Their entries
+// Pruning says which bodies [Prune] removes.
+type Pruning struct {
+	ProjectID string
+	Kind      string // one of [PrunedKinds]
+	Before    time.Time
+	Now       time.Time
+	// Lifts counts the legal holds that were lifted.
+	Lifts int
+	// Held returns the numbers of the entries, of some that are given, whose bodies must stay. Nil removes all.
+	Held func(ctx context.Context, entries []store.AuditEntry) ([]int64, error)
+	// Confirm is called in each transaction that removes bodies, with the chain locked, and ends it with its error. It may be nil.
+	Confirm func(ctx context.Context, tx store.Tx) error
+}
+
+// Prune removes the bodies of entries of a kind that were recorded before a time, and returns how many. Their entries
 // stay, with the hashes of the bodies, so that Verify works as before. Prune first appends an entry about the removal: any
 // other missing body is damage. It may be interrupted and run again.
-func Prune(ctx context.Context, s store.Updater, chains store.AuditReader, projectID string, before, now time.Time) (int, error) {
-	from, through, err := retained(ctx, chains, projectID)
+func Prune(ctx context.Context, s store.Updater, chains store.AuditReader, p Pruning) (removed int, err error) {
+	last, err := lastRemoval(ctx, chains, p.ProjectID, p.Kind)
 	if err != nil {
 		return 0, err
 	}
-	old, _, err := chains.Find(ctx, store.AuditFilter{ProjectID: projectID, Kind: KindEvaluation, Until: &before, Limit: 1})
+	if removed, err = p.drop(ctx, s, chains, last.from, last.through); err != nil { // an earlier run may have been interrupted
+		return removed, err
+	}
+	old, _, err := chains.Find(ctx, store.AuditFilter{ProjectID: p.ProjectID, Kind: p.Kind, Until: &p.Before, Limit: 1})
 	if err != nil {
-		return 0, err
+		return removed, err
 	}
-	if len(old) > 0 && old[0].Seq > through {
-		from, through = min(from, through), old[0].Seq
-		body := JSON(Retention{Kind: KindEvaluation, Through: through, Before: before.UTC()})
-		err := s.Update(ctx, func(tx store.Tx) error {
-			return Append(ctx, tx, projectID, Record{Kind: KindRetention, At: now, Actor: "tenet", Body: body})
-		})
-		if err != nil {
-			return 0, err
-		}
+	through := last.through
+	if len(old) > 0 {
+		through = max(through, old[0].Seq)
 	}
-	total := 0
+	again := last.through > 0 && p.Lifts > last.lifts
+	if through == last.through && !again {
+		return removed, nil
+	}
+	body := JSON(Retention{Kind: p.Kind, Through: through, Before: p.Before.UTC(), Lifts: p.Lifts, Again: again})
+	err = s.Update(ctx, func(tx store.Tx) error {
+		return Append(ctx, tx, p.ProjectID, Record{Kind: KindRetention, At: p.Now, Actor: "tenet", Body: body})
+	})
+	if err != nil {
+		return removed, err
+	}
+	from := last.through
+	if again {
+		from = 0
+	}
+	n, err := p.drop(ctx, s, chains, from, through)
+	return removed + n, err
+}
+
+// drop removes the bodies of the entries after from up to through, except those that are held.
+func (p *Pruning) drop(ctx context.Context, s store.Updater, chains store.AuditReader, from, through int64) (total int, err error) {
 	for from < through {
+		piece := through
+		var held []int64
+		if p.Held != nil {
+			entries, err := chains.Entries(ctx, p.ProjectID, from, pruneBatch)
+			if err != nil {
+				return total, err
+			}
+			if len(entries) == 0 {
+				return total, nil
+			}
+			piece = min(through, entries[len(entries)-1].Seq)
+			entries = slices.DeleteFunc(entries, func(e store.AuditEntry) bool { return e.Kind != p.Kind || e.Seq > through || len(e.Body) == 0 })
+			if held, err = p.Held(ctx, entries); err != nil {
+				return total, err
+			}
+		}
 		var done int64
 		var n int
 		err := s.Update(ctx, func(tx store.Tx) (err error) {
-			done, n, err = tx.Audit.DropBodies(ctx, projectID, KindEvaluation, from, through, pruneBatch)
+			if p.Confirm != nil {
+				if _, err := tx.Audit.Lock(ctx, p.ProjectID); err != nil {
+					return err
+				}
+				if err := p.Confirm(ctx, tx); err != nil {
+					return err
+				}
+			}
+			done, n, err = tx.Audit.DropBodies(ctx, p.ProjectID, p.Kind, from, piece, pruneBatch, held)
 			return err
 		})
 		if err != nil {
 			return total, err
 		}
-		from, total = done, total+n
+		if from = done; p.Held != nil {
+			from = piece // it has fewer entries than a batch
+		}
+		total += n
 	}
 	return total, nil
 }
@@ -64,28 +130,47 @@ func Prune(ctx context.Context, s store.Updater, chains store.AuditReader, proje
 // Pruned returns the last entry of a project's chain up to which [Prune] has removed the bodies of evaluations, or is about to; 0 if it
 // never ran.
 func Pruned(ctx context.Context, r store.AuditReader, projectID string) (through int64, err error) {
-	_, through, err = retained(ctx, r, projectID)
-	return through, err
+	last, err := lastRemoval(ctx, r, projectID, KindEvaluation)
+	return last.through, err
 }
 
-// retained returns how far Prune has removed bodies: all up to from, and those up to through as far as its last run got. Both
-// are 0 if it never ran.
-func retained(ctx context.Context, r store.AuditReader, projectID string) (from, through int64, err error) {
-	last, _, err := r.Find(ctx, store.AuditFilter{ProjectID: projectID, Kind: KindRetention, Limit: 2})
-	if err != nil {
-		return 0, 0, err
-	}
-	seqs := [2]int64{}
-	for i, e := range last {
-		body, err := Body(e)
+// removal is the last removal of the bodies of a kind: of those after from, up to through.
+type removal struct {
+	from, through int64
+	lifts         int
+}
+
+// lastRemoval returns the last removal of bodies of a kind; zero if there was none.
+func lastRemoval(ctx context.Context, r store.AuditReader, projectID, kind string) (last removal, err error) {
+	const page = 20
+	for found, offset := 0, 0; ; offset += page {
+		list, _, err := r.Find(ctx, store.AuditFilter{ProjectID: projectID, Kind: KindRetention, Offset: offset, Limit: page})
 		if err != nil {
-			return 0, 0, err
+			return removal{}, err
 		}
-		var r Retention
-		if err := json.Unmarshal(body, &r); err != nil {
-			return 0, 0, fmt.Errorf("audit: entry %d of project %s: %w", e.Seq, projectID, err)
+		for _, e := range list {
+			body, err := Body(e)
+			if err != nil {
+				return removal{}, err
+			}
+			var said Retention
+			if err := json.Unmarshal(body, &said); err != nil {
+				return removal{}, fmt.Errorf("audit: entry %d of project %s: %w", e.Seq, e.ProjectID, err)
+			}
+			if said.Kind != kind {
+				continue
+			}
+			if found++; found == 2 {
+				last.from = said.Through
+				return last, nil
+			}
+			last = removal{through: said.Through, lifts: said.Lifts}
+			if said.Again {
+				return last, nil
+			}
 		}
-		seqs[i] = r.Through
+		if len(list) < page {
+			return last, nil
+		}
 	}
-	return seqs[1], seqs[0], nil
 }

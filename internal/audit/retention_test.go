@@ -37,14 +37,14 @@ func TestPruneLeavesAChainThatVerifies(t *testing.T) {
 		}
 		prune := func(age time.Duration, want int) {
 			t.Helper()
-			if n, err := audit.Prune(t.Context(), s, s.Audit, "p", now.Add(-age), now); err != nil || n != want {
+			if n, err := audit.Prune(t.Context(), s, s.Audit, pruning(now.Add(-age), now)); err != nil || n != want {
 				t.Errorf("%d bodies removed, %v; want %d", n, err, want)
 			}
 		}
 		prune(20*time.Hour, 0)
 		verify(0, 0)
 		// A run that breaks off after it has told what it will do is made up for by the next one.
-		if _, err := audit.Prune(t.Context(), breaking{s}, s.Audit, "p", now.Add(-9*time.Hour+time.Minute), now); !errors.Is(err, errBroken) {
+		if _, err := audit.Prune(t.Context(), breaking{s}, s.Audit, pruning(now.Add(-9*time.Hour+time.Minute), now)); !errors.Is(err, errBroken) {
 			t.Fatal(err)
 		}
 		verify(0, 0)
@@ -62,6 +62,10 @@ func TestPruneLeavesAChainThatVerifies(t *testing.T) {
 	})
 }
 
+func pruning(before, now time.Time) audit.Pruning {
+	return audit.Pruning{ProjectID: "p", Kind: audit.KindEvaluation, Before: before, Now: now}
+}
+
 var errBroken = errors.New("broken off")
 
 // breaking is a store that breaks off where bodies are removed.
@@ -76,6 +80,6 @@ func (b breaking) Update(ctx context.Context, fn func(store.Tx) error) error {
 
 type breakingAudit struct{ store.AuditTx }
 
-func (breakingAudit) DropBodies(context.Context, string, string, int64, int64, int) (int64, int, error) {
+func (breakingAudit) DropBodies(context.Context, string, string, int64, int64, int, []int64) (int64, int, error) {
 	return 0, 0, errBroken
 }

@@ -28,7 +28,7 @@ func PruneShipped(ctx context.Context, s store.Updater, chains store.AuditReader
 	for from < through {
 		var n int
 		err := s.Update(ctx, func(tx store.Tx) (err error) {
-			from, n, err = tx.Audit.DropBodies(ctx, projectID, KindEvaluation, from, through, pruneBatch)
+			from, n, err = tx.Audit.DropBodies(ctx, projectID, KindEvaluation, from, through, pruneBatch, nil)
 			return err
 		})
 		if err != nil {

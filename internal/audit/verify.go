@@ -33,9 +33,11 @@ func VerifyPart(ctx context.Context, r store.AuditReader, projectID string, veri
 		return nil, err
 	}
 	report := &wire.AuditReport{ProjectID: projectID, Head: head, Problems: []wire.AuditProblem{}}
-	_, through, err := retained(ctx, r, projectID)
-	if err != nil {
-		through = 0 // the walk reports the fault of the entry
+	through := map[string]int64{} // by kind
+	for _, kind := range PrunedKinds {
+		if last, err := lastRemoval(ctx, r, projectID, kind); err == nil { // else the walk reports the fault of the entry
+			through[kind] = last.through
+		}
 	}
 	last := verified
 	begin := int64(math.MinInt64)
@@ -98,8 +100,8 @@ func checkStart(ctx context.Context, r store.AuditReader, report *wire.AuditRepo
 	return nil
 }
 
-// checkEntry looks at one entry. Bodies of evaluations up to through may have been removed.
-func checkEntry(r *wire.AuditReport, last wire.AuditHead, e store.AuditEntry, through int64) {
+// checkEntry looks at one entry. Bodies of a kind up to its entry in through may have been removed.
+func checkEntry(r *wire.AuditReport, last wire.AuditHead, e store.AuditEntry, through map[string]int64) {
 	if e.Seq != last.Seq+1 {
 		addProblem(r, e.Seq, e.ID, "entries %d to %d are missing", last.Seq+1, e.Seq-1)
 	}
@@ -109,7 +111,7 @@ func checkEntry(r *wire.AuditReport, last wire.AuditHead, e store.AuditEntry, th
 	if Hash(e) != e.Hash {
 		addProblem(r, e.Seq, e.ID, "was changed: its hash does not fit its fields")
 	}
-	if len(e.Body) == 0 && e.Kind == KindEvaluation && e.Seq <= through {
+	if len(e.Body) == 0 && e.Seq <= through[e.Kind] {
 		r.Pruned++
 		return
 	}

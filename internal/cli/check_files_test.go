@@ -17,7 +17,9 @@ func TestFilesOfAPipeline(t *testing.T) {
 		}
 	}
 	for _, environ := range []map[string]string{
-		{}, {"GITLAB_CI": "true", "CI_PROJECT_URL": "javascript:alert(1)", "CI_COMMIT_SHA": commit}, {"GITLAB_CI": "true", "CI_PROJECT_URL": "https://x/a>)", "CI_COMMIT_SHA": commit},
+		{},
+		{"GITLAB_CI": "true", "CI_PROJECT_URL": "javascript:alert(1)", "CI_COMMIT_SHA": commit},
+		{"GITLAB_CI": "true", "CI_PROJECT_URL": "https://x/a>)", "CI_COMMIT_SHA": commit},
 		{"GITHUB_ACTIONS": "true", "GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "acme/pay", "GITHUB_SHA": "main"},
 	} {
 		if got := filesOf(&session{env: func(name string) string { return environ[name] }}); got != "" {

@@ -40,6 +40,8 @@ type grammar struct {
 	Replay      replayCommand       `cmd:"" help:"Decide a recorded evaluation again and compare."`
 	Feedback    feedbackCommand     `cmd:"" help:"Say whether a verdict was right."`
 	Waive       waiveCommand        `cmd:"" help:"Waive a violation, by its fingerprint in a report, until a date."`
+	Retention   retentionCommands   `cmd:"" help:"How long records are kept."`
+	Holds       holdsCommands       `cmd:"" help:"Legal holds: records that no job deletes."`
 	Waivers     waiversCommands     `cmd:"" help:"Waive a violation until a date."`
 	Approvals   approvalsCommands   `cmd:"" help:"Confirm actions that need confirmation."`
 	Serve       serveCommand        `cmd:"" help:"Serve the HTTP API."`

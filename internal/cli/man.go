@@ -167,7 +167,7 @@ func roffFlags(b *strings.Builder, flags []*kong.Flag) {
 func roffText(text string) string {
 	var b strings.Builder
 	literal := false
-	for _, l := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
+	for l := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
 		indented := strings.HasPrefix(l, "    ")
 		switch {
 		case indented && !literal:

@@ -60,8 +60,12 @@ func TestPager(t *testing.T) {
 		environ []string
 		want    string
 	}{
-		{nil, "less"}, {[]string{"PAGER=more -d"}, "more -d"}, {[]string{"PAGER=more", "TENET_PAGER=most"}, "most"},
-		{[]string{"PAGER=cat"}, ""}, {[]string{"PAGER="}, ""}, {[]string{"PAGER=more", "TENET_PAGER="}, ""},
+		{nil, "less"},
+		{[]string{"PAGER=more -d"}, "more -d"},
+		{[]string{"PAGER=more", "TENET_PAGER=most"}, "most"},
+		{[]string{"PAGER=cat"}, ""},
+		{[]string{"PAGER="}, ""},
+		{[]string{"PAGER=more", "TENET_PAGER="}, ""},
 	} {
 		s := &session{env: lookup(test.environ), isSet: naming(test.environ)}
 		if got := strings.Join(pagerOf(s), " "); got != test.want {

@@ -30,6 +30,7 @@ func operationsTabs(p *page) []tab {
 			{"jobs", "Jobs", p.at("operations", "jobs")},
 			{"keys", "Keys", p.at("operations", "keys")},
 			{"usage", "Usage", p.at("operations", "usage")},
+			{"retention", "Retention", p.at("operations", "retention")},
 		}
 	}
 	return []tab{

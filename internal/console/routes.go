@@ -151,6 +151,8 @@ func routes() []route {
 		{pattern: "POST /operations/projects", show: makeProject, role: auth.Admin},
 		{pattern: "GET /p/{project}/operations", show: projectPage, role: auth.Admin},
 		{pattern: "POST /p/{project}/operations", show: changeProject, role: auth.Admin},
+		{pattern: "GET /p/{project}/operations/retention", show: retentionPage, role: auth.Admin},
+		{pattern: "POST /p/{project}/operations/retention", show: changeRetention, role: auth.Admin},
 		{pattern: "POST /p/{project}/operations/cache", show: clearCache, role: auth.Admin},
 		{pattern: "GET /p/{project}/operations/usage", show: usagePage, role: auth.Admin},
 		{pattern: "GET /p/{project}/operations/jobs", show: jobList, role: auth.Admin},

@@ -75,6 +75,7 @@ func screens(change, payment string, ids nodes) []screen {
 		{"no edges", "/p/guild/fleet", "Edges", []string{"No edge has reported.", "tenet edge --bundle"}},
 		{"projects", "/operations/projects", "Projects", []string{"default", "New project", "Tests required"}},
 		{"a project's operations", "/p/default/operations", "Project default", []string{"Where no rule covers the subject", "decision request", "Floor", "Stored verdicts", "record_retention"}},
+		{"retention", "/p/default/operations/retention", "Retention", []string{"Records of evaluations", "without limit", "There is no legal hold.", "Place a legal hold"}},
 		{"usage", "/p/default/operations/usage", "Usage", []string{"No model was asked in this time."}},
 		{"settings", "/operations/settings?source=set", "Settings", []string{"listen", "flag", "--listen", "OPENAI_API_KEY", "not set"}},
 		{"federation", "/p/guild/federation", "Federation", []string{"example", "payments", "web <b>", "1 override", "1 weaker", "Where does a repository belong?"}},

@@ -24,7 +24,8 @@ func TestFigures(t *testing.T) {
 	}
 	v, figure := view(t, list...), corpus.NewFigure(scores)
 	for _, f := range []corpus.Filter{
-		{}, {Severity: rule.High},
+		{},
+		{Severity: rule.High},
 		{Figures: []corpus.FigureRange{{Figure: figure, Min: 20, Max: 60}}},
 		{Severity: rule.Low, Figures: []corpus.FigureRange{{Figure: figure, Min: corpus.NoFigure, Max: 0}}},
 	} {

@@ -50,6 +50,7 @@ type Store struct {
 	Documents  store.DocumentReader
 	Exclusions store.ExclusionReader
 	Jobs       store.JobReader
+	Projects   store.ProjectReader
 	Scans      store.ScanReader
 }
 
@@ -71,8 +72,10 @@ type Config struct {
 	Publish func(ctx context.Context, tx store.Tx, e rule.Event) error
 	// Retention is the time after which ended scans lose the candidates that have become no rule; 0 means never.
 	Retention time.Duration
-	Logger    *slog.Logger // nil logs nothing
-	Now       func() time.Time
+	// Keeping has the times of projects that take the place of Retention; nil without any.
+	Keeping store.RetentionReader
+	Logger  *slog.Logger // nil logs nothing
+	Now     func() time.Time
 }
 
 // Discovery runs scans and keeps candidates. It is safe for concurrent use.

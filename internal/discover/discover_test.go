@@ -79,7 +79,7 @@ func newFixture(t testing.TB, configure ...func(*Config)) *fixture {
 		t.Fatal(err)
 	}
 	cfg := Config{
-		Store: Store{Updater: s, Candidates: s.Candidates, Documents: s.Documents, Exclusions: s.Exclusions, Jobs: s.Jobs, Scans: s.Scans}, Readers: []source.Reader{lines{wire.PolicyDocument}}, Rules: f.rules.Adoption(), Views: live, Queue: job.NewQueue(time.Now), Now: time.Now,
+		Store: Store{Updater: s, Candidates: s.Candidates, Documents: s.Documents, Exclusions: s.Exclusions, Jobs: s.Jobs, Projects: s.Projects, Scans: s.Scans}, Readers: []source.Reader{lines{wire.PolicyDocument}}, Rules: f.rules.Adoption(), Views: live, Queue: job.NewQueue(time.Now), Now: time.Now,
 		Documents: document.New(document.Config{Store: document.Store{Updater: s, Documents: s.Documents, Projects: s.Projects, Vectors: s.Vectors}, Views: live}),
 	}
 	for _, c := range configure {

@@ -2,6 +2,7 @@ package discover
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -25,11 +26,33 @@ func (d *Discovery) Prune(ctx context.Context, _ wire.Job, progress func(done, t
 	if err := d.endLost(ctx); err != nil {
 		return err
 	}
-	if d.cfg.Retention <= 0 {
-		return nil
+	projects, err := d.store.Projects.List(ctx)
+	if err != nil {
+		return err
 	}
-	for done := 0; ; {
-		ended, err := d.store.Scans.ListEnded(ctx, d.instant().Add(-d.cfg.Retention), pruneBatch)
+	done := 0
+	var errs []error
+	for _, p := range projects {
+		errs = append(errs, d.pruneProject(ctx, p.ID, func(left int) {
+			done++
+			progress(done, done+left)
+		}))
+	}
+	return errors.Join(errs...)
+}
+
+// pruneProject removes what scans of a project have found once its retention is over. pruned is called after each scan.
+func (d *Discovery) pruneProject(ctx context.Context, projectID string, pruned func(left int)) error {
+	keep := d.cfg.Retention
+	if d.cfg.Keeping != nil {
+		r, err := d.cfg.Keeping.Get(ctx, projectID)
+		if err != nil {
+			return err
+		}
+		keep = r.Keep(rule.KeptScans, keep)
+	}
+	for keep > 0 {
+		ended, err := d.store.Scans.ListEnded(ctx, projectID, d.instant().Add(-keep), pruneBatch)
 		if err != nil {
 			return err
 		}
@@ -37,13 +60,13 @@ func (d *Discovery) Prune(ctx context.Context, _ wire.Job, progress func(done, t
 			if err := d.prune(ctx, &ended[i]); err != nil {
 				return err
 			}
-			done++
-			progress(done, done+len(ended)-i-1)
+			pruned(len(ended) - i - 1)
 		}
 		if len(ended) < pruneBatch {
-			return nil
+			break
 		}
 	}
+	return nil
 }
 
 // prune removes the candidates of a scan that have become no rule.

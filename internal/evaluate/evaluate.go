@@ -40,12 +40,13 @@ type Store struct {
 	Jobs        store.JobReader
 	Projects    store.ProjectReader
 	Rules       store.RuleReader
+	Retention   store.RetentionReader
 	Submissions store.SubmissionReader
 	TestCases   store.TestCaseReader
 }
 
 func (s Store) archive() record.Store {
-	return record.Store{Updater: s.Updater, Audit: s.Audit, Feedback: s.Feedback, Projects: s.Projects, Rules: s.Rules, TestCases: s.TestCases}
+	return record.Store{Updater: s.Updater, Audit: s.Audit, Feedback: s.Feedback, Projects: s.Projects, Rules: s.Rules, Retention: s.Retention, TestCases: s.TestCases}
 }
 
 // Config sets up [New]. Views, Judge, Recorder, Checks and Now are required.

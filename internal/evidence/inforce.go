@@ -307,7 +307,7 @@ func (f *InForce) CheckRow(ctx context.Context, projectID, kind, id string) erro
 const SweepEvery = 15 * time.Second
 
 // swept are the kinds of rows that are few, and decide without being read by a view of the rules.
-var swept = []string{store.ProjectInForce, store.WaiverInForce, store.KeyInForce, store.SuspensionInForce, store.DeploymentInForce, store.GatesInForce}
+var swept = []string{store.ProjectInForce, store.WaiverInForce, store.KeyInForce, store.SuspensionInForce, store.DeploymentInForce, store.GatesInForce, store.RetentionInForce}
 
 // Sweep compares the keys, suspensions, waivers, policies, deployments and gates of projects with what their chains explain. What it finds is in
 // [InForce.Problem] until a later Sweep finds it mended. It fails if the database cannot be read.

@@ -46,7 +46,7 @@ func TestEntriesAreProven(t *testing.T) {
 		for _, i := range []int{0, 255, 256, 399} {
 			prove("an older entry", entries[i])
 		}
-		if _, err := audit.Prune(t.Context(), s, s.Audit, "p", entries[399].At.AddDate(1, 0, 0), entries[399].At); err != nil {
+		if _, err := audit.Prune(t.Context(), s, s.Audit, audit.Pruning{ProjectID: "p", Kind: audit.KindEvaluation, Before: entries[399].At.AddDate(1, 0, 0), Now: entries[399].At}); err != nil {
 			t.Fatal(err)
 		}
 		pruned, err := s.Audit.Entries(t.Context(), "p", 6, 1)

@@ -126,7 +126,7 @@ func (f *Edges) conditions(e *store.Edge) ([]condition, error) {
 				Metadata: map[string]any{"environment": r.Environment, "bundle_seq": r.BundleSeq, "version": r.Version, "seen_at": e.SeenAt},
 			},
 		}
-		switch t {
+		switch t { //nolint:exhaustive // those of edges
 		case rule.EdgeSilent:
 			c.since = e.SeenAt // one alert for each silence: an edge that is gone for good needs one answer
 			c.alert.Message = fmt.Sprintf("The edge %s has not reported since %s.", e.Name, e.SeenAt.UTC().Format(time.DateTime)+" UTC")

@@ -97,29 +97,28 @@ func (h *Hierarchy) Detach(ctx context.Context, projectID, nodeID, ref string, p
 		return err
 	}
 	return h.change(ctx, projectID, func(e *edit) error {
-		_, err := e.detach(ctx, nodeID, ref, permission)
-		return err
+		return e.detach(ctx, nodeID, ref, permission)
 	})
 }
 
-func (e *edit) detach(ctx context.Context, nodeID, ref string, permission rule.Permission) (*rule.Silenced, error) {
+func (e *edit) detach(ctx context.Context, nodeID, ref string, permission rule.Permission) error {
 	n, err := e.node(nodeID)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var a *rule.Attachment
 	if entry, ok := e.view.Get(ref); ok {
 		a = n.Attachment(entry.Rule.ID)
 	}
 	if a == nil {
-		return nil, rule.Errorf(rule.CodeNotFound, "the rule %q is not attached to %s", ref, n.Name)
+		return rule.Errorf(rule.CodeNotFound, "the rule %q is not attached to %s", ref, n.Name)
 	}
 	silenced, err := e.take(e.By, permission, e.tree.Apply(nil, []store.AttachmentState{{Attachment: *a, Removed: true}}))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := e.Tx.Federation.RemoveAttachment(ctx, e.Project.ID, e.Version, a.NodeID, a.RuleID); err != nil {
-		return nil, err
+		return err
 	}
-	return silenced, e.note(ctx, "rule removed", permission, silenced, map[string]any{"attachment": *a})
+	return e.note(ctx, "rule removed", permission, silenced, map[string]any{"attachment": *a})
 }

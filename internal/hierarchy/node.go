@@ -225,28 +225,27 @@ func (h *Hierarchy) DeleteNode(ctx context.Context, projectID, id string, permis
 		return err
 	}
 	return h.change(ctx, projectID, func(e *edit) error {
-		_, err := e.deleteNode(ctx, id, permission)
-		return err
+		return e.deleteNode(ctx, id, permission)
 	})
 }
 
-func (e *edit) deleteNode(ctx context.Context, id string, permission rule.Permission) (*rule.Silenced, error) {
+func (e *edit) deleteNode(ctx context.Context, id string, permission rule.Permission) error {
 	n, err := e.node(id)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if below := len(e.tree.Children(n.ID)); below > 0 {
-		return nil, rule.Errorf(rule.CodeConflict, "%d nodes stand below %s; move or delete them first", below, n.Name)
+		return rule.Errorf(rule.CodeConflict, "%d nodes stand below %s; move or delete them first", below, n.Name)
 	}
 	if len(n.Attached) > 0 {
-		return nil, rule.Errorf(rule.CodeConflict, "%d rules are attached to %s; remove them first", len(n.Attached), n.Name)
+		return rule.Errorf(rule.CodeConflict, "%d rules are attached to %s; remove them first", len(n.Attached), n.Name)
 	}
 	silenced, err := e.put(permission, store.NodeState{Node: *n.Node, Removed: true})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := e.Tx.Federation.RemoveNode(ctx, e.Project.ID, e.Version, n.ID); err != nil {
-		return nil, err
+		return err
 	}
-	return silenced, e.note(ctx, "node deleted", permission, silenced, map[string]any{"node": *n.Node})
+	return e.note(ctx, "node deleted", permission, silenced, map[string]any{"node": *n.Node})
 }

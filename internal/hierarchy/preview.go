@@ -81,13 +81,13 @@ func (e *edit) previewed(ctx context.Context, in *wire.PreviewNodes, attach Atta
 	case previewAttach:
 		_, err = e.attach(&attaching{who: e.By, nodeID: in.NodeID, in: attach})
 	case previewDetach:
-		_, err = e.detach(ctx, in.NodeID, in.RuleID, attach.Permission)
+		err = e.detach(ctx, in.NodeID, in.RuleID, attach.Permission)
 	case previewCreate:
 		_, err = e.createNode(ctx, node)
 	case previewChange:
 		_, err = e.updateNode(ctx, in.NodeID, node)
 	case previewDelete:
-		_, err = e.deleteNode(ctx, in.NodeID, attach.Permission)
+		err = e.deleteNode(ctx, in.NodeID, attach.Permission)
 	default:
 		var p rule.Problems
 		p.Add("action", "is %q; use attach, detach, create, change or delete", in.Action)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -55,15 +56,7 @@ func (e *failed) Error() string {
 // is reports whether an error is an answer of one of some statuses.
 func is(err error, statuses ...int) bool {
 	e, ok := errors.AsType[*failed](err)
-	if !ok {
-		return false
-	}
-	for _, s := range statuses {
-		if e.status == s {
-			return true
-		}
-	}
-	return false
+	return ok && slices.Contains(statuses, e.status)
 }
 
 // call sends a request, again if the forge asks to wait for less than a minute, and reads the answer into out unless that is nil.

@@ -12,10 +12,15 @@ import (
 func TestReasonsOfAnAnswerAreThoseOfItsRecord(t *testing.T) {
 	t.Parallel()
 	verdicts := []rule.RuleVerdict{
-		{Verdict: rule.Allow, DecidedBy: rule.ByCheck}, {Verdict: rule.NeedsConfirmation, DecidedBy: rule.ByCheck}, {Verdict: rule.NeedsConfirmation, DecidedBy: rule.ByModel},
-		{Verdict: rule.NeedsConfirmation, DecidedBy: rule.ByNone, Reasoning: rule.SentenceNoModel + "."}, {Verdict: rule.NeedsConfirmation, IssueDescription: rule.SentenceOpenCheck},
-		{Verdict: rule.NeedsConfirmation, Unexamined: []rule.Unexamined{{}}}, {Verdict: rule.NeedsConfirmation, Enforcement: rule.Shadow},
-		{Verdict: rule.NeedsConfirmation, DecidedBy: rule.ByCheck, Waiver: &rule.AppliedWaiver{}}, {Verdict: rule.NeedsConfirmation},
+		{Verdict: rule.Allow, DecidedBy: rule.ByCheck},
+		{Verdict: rule.NeedsConfirmation, DecidedBy: rule.ByCheck},
+		{Verdict: rule.NeedsConfirmation, DecidedBy: rule.ByModel},
+		{Verdict: rule.NeedsConfirmation, DecidedBy: rule.ByNone, Reasoning: rule.SentenceNoModel + "."},
+		{Verdict: rule.NeedsConfirmation, IssueDescription: rule.SentenceOpenCheck},
+		{Verdict: rule.NeedsConfirmation, Unexamined: []rule.Unexamined{{}}},
+		{Verdict: rule.NeedsConfirmation, Enforcement: rule.Shadow},
+		{Verdict: rule.NeedsConfirmation, DecidedBy: rule.ByCheck, Waiver: &rule.AppliedWaiver{}},
+		{Verdict: rule.NeedsConfirmation},
 	}
 	seen := map[rule.UndecidedReason]bool{}
 	for i := range verdicts {

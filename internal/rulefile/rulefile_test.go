@@ -155,8 +155,18 @@ federation:
 var mutations = []any{
 	nil, "", "  ", "x", "MUST", "must", "HIHG", "Deny", "A-1", "1bad", "a..b", "6f0c6a0e-3b1f-4a57-9a0e-000000000001", "abcdef12-3b1f-4a57-9a0e-000000000001",
 	"2026-01-31", "2026-13-31", "2026-01-31T10:00:00Z", "2026-01-31 10:00", "code_change", "Code-Change", "law", "LAW", strings.Repeat("é", 256), strings.Repeat("é", 257),
-	strings.Repeat("x", 4001), strings.Repeat("x", 8001), strings.Repeat("x", 501), strings.Repeat("x", 2001), true, false, 0, 1, -3, 1.5, []any{}, []any{"x"}, []any{1}, []any{nil}, []any{""},
-	[]any{"x", strings.Repeat("y", 257)}, map[string]any{}, map[string]any{"x": 1}, map[string]any{"regex": "a"}, map[string]any{"cel": "true"}, []any{map[string]any{}},
+	strings.Repeat("x", 4001), strings.Repeat("x", 8001), strings.Repeat("x", 501), strings.Repeat("x", 2001), true, false, 0, 1, -3, 1.5,
+	[]any{},
+	[]any{"x"},
+	[]any{1},
+	[]any{nil},
+	[]any{""},
+	[]any{"x", strings.Repeat("y", 257)},
+	map[string]any{},
+	map[string]any{"x": 1},
+	map[string]any{"regex": "a"},
+	map[string]any{"cel": "true"},
+	[]any{map[string]any{}},
 	func() any {
 		var many []any
 		for i := range 65 {
@@ -252,8 +262,8 @@ func TestProblemsHavePlaces(t *testing.T) {
 			"3:5 rules[0].severty is not a field here; did you mean severity?",
 			"5:15 rules[0].severity is \"HIHG\"; use one of LOW, MEDIUM, HIGH, CRITICAL; did you mean HIGH?",
 		}},
-		{"JSON", `{"rules": [` + "\n" + `  {"slug": "A", "tags": "é", "statment": "x"}]}`, []string{
-			"2:25 rules[0].tags must be a list, not text; write it as [é]", "2:30 rules[0].statment is not a field here; did you mean statement?",
+		{"JSON", `{"rules": [` + "\n" + `  {"slug": "A", "tags": "é", "statementt": "x"}]}`, []string{
+			"2:25 rules[0].tags must be a list, not text; write it as [é]", "2:30 rules[0].statementt is not a field here; did you mean statement?",
 		}},
 		{"no quotes", "rules:\n- slug: A\n  owner: 42\n  waivable: \"no\"\n", []string{
 			`3:10 rules[0].owner must be text, not 42; write it in quotes: "42"`, "4:13 rules[0].waivable must be true or false, not text; write true or false without quotes",

@@ -61,6 +61,7 @@ type AuditTx interface {
 	// locks of [AuditTx.Lock].
 	Append(ctx context.Context, entries []AuditEntry, trees map[string]string) error
 	// DropBodies empties the bodies of entries of a kind with after < Seq <= through, lowest first, up to limit. It
-	// returns the Seq that it has reached and the number of bodies that it has emptied. Hashes stay, so the chain stays whole.
-	DropBodies(ctx context.Context, projectID, kind string, after, through int64, limit int) (done int64, dropped int, err error)
+	// returns the Seq that it has reached and the number of bodies that it has emptied. Hashes stay, so the chain stays whole. The bodies of the
+	// entries in except stay, too; there are at most as many as the limit.
+	DropBodies(ctx context.Context, projectID, kind string, after, through int64, limit int, except []int64) (done int64, dropped int, err error)
 }

@@ -113,8 +113,8 @@ type ScanReader interface {
 	List(ctx context.Context, projectID string, offset, limit int) ([]Scan, int, error)
 	// ListOpen returns up to limit scans of all projects that are open and were created before a time, oldest first.
 	ListOpen(ctx context.Context, before time.Time, limit int) ([]Scan, error)
-	// ListEnded returns up to limit scans of all projects that ended before a time and whose candidates retention has yet to remove, oldest first.
-	ListEnded(ctx context.Context, before time.Time, limit int) ([]Scan, error)
+	// ListEnded returns up to limit scans of a project that ended before a time and whose candidates retention has yet to remove, oldest first.
+	ListEnded(ctx context.Context, projectID string, before time.Time, limit int) ([]Scan, error)
 	// Files calls fn with the parts of the input of an open scan, in order. An error of fn ends the walk, and the method returns it.
 	Files(ctx context.Context, projectID, id string, fn func(part []byte) error) error
 }

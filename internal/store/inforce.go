@@ -16,12 +16,13 @@ const (
 	DeploymentInForce   = "deployment"
 	GatesInForce        = "gates"
 	ApprovalInForce     = "approval"
+	RetentionInForce    = "retention" // how long a project keeps its records, and its legal holds
 )
 
 // KindsInForce lists the kinds of what is in force.
 var KindsInForce = []string{
 	RuleInForce, RelationshipInForce, NodeInForce, AttachmentInForce, WaiverInForce, ProjectInForce, KeyInForce, SuspensionInForce, SnapshotInForce, DeploymentInForce,
-	GatesInForce, ApprovalInForce,
+	GatesInForce, ApprovalInForce, RetentionInForce,
 }
 
 // RowHash is the SHA-256 of the columns of a row that is in force; zero for a row that has been removed.

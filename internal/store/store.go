@@ -88,6 +88,7 @@ type Readers struct {
 	Logs        LogReader
 	InForce     InForceReader
 	Bundles     BundleReader
+	Retention   RetentionReader
 	Edges       EdgeReader
 	Exports     ExportReader
 }
@@ -129,6 +130,7 @@ type Tx struct {
 	Logs        LogTx
 	InForce     InForceTx
 	Bundles     BundleTx
+	Retention   RetentionTx
 	Edges       EdgeTx
 	Exports     ExportTx
 }

@@ -165,6 +165,14 @@ type EvaluationRecord struct {
 	Stored      []StoredUnder    `json:"stored,omitempty" doc:"Keys under which verdicts of models are stored, to forget them by."`
 	Triage      *RecordedTriage  `json:"triage,omitempty" doc:"What triage found, where more rules applied than a model judges at once; absent without triage."`
 	Audit       *AuditPlace      `json:"audit,omitempty" doc:"Place in the audit chain."`
+	// Holds is set when the record is read.
+	Holds []HeldBy `json:"holds,omitempty" nullable:"false" doc:"Legal holds in force that keep the record from being deleted; absent without any."`
+}
+
+// HeldBy names a legal hold that covers a record.
+type HeldBy struct {
+	ID     string `json:"id" doc:"The legal hold."`
+	Reason string `json:"reason" doc:"Why it was placed."`
 }
 
 // RecordedRule names the exact content of a rule that was judged.

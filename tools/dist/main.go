@@ -106,8 +106,15 @@ func run(ctx context.Context) error {
 		what string
 		make func() error
 	}{
-		{"archives", r.archives}, {"packages for Debian and Red Hat", r.packages}, {"lists of components", r.components},
-		{"container image", r.image}, {"wheels", r.wheels}, {"packages for npm", r.npm}, {"chart and scripts", r.chart}, {"checksums", r.checksums},
+		{"archives", r.archives},
+		{"packages for Debian and Red Hat", r.packages},
+		{"lists of components", r.components},
+		{"container image", r.image},
+		{"wheels", r.wheels},
+		{"packages for npm", r.npm},
+		{"chart and scripts", r.chart},
+		{"page for auditors", func() error { return r.auditorPage(ctx) }},
+		{"checksums", r.checksums},
 	} {
 		fmt.Fprintln(os.Stderr, "dist:", step.what)
 		if err := step.make(); err != nil {

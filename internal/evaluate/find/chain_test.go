@@ -187,10 +187,10 @@ func TestChainAfterRetention(t *testing.T) {
 		w.mixed(12)
 		w.indexAll()
 		before := noon.Add(6 * time.Minute)
-		if _, err := audit.Prune(t.Context(), w.store, w.store.Audit, "p", before, noon.Add(time.Hour)); err != nil {
+		if _, err := audit.Prune(t.Context(), w.store, w.store.Audit, audit.Pruning{ProjectID: "p", Kind: audit.KindEvaluation, Before: before, Now: noon.Add(time.Hour)}); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.index.Forget(t.Context(), "p"); err != nil {
+		if err := forget(t, w); err != nil {
 			t.Fatal(err)
 		}
 		count := func(q ChainQuery) int {

@@ -332,11 +332,11 @@ func TestForgottenRecords(t *testing.T) {
 				if n := w.find(byPayment).Total; n != 1 {
 					t.Fatalf("%d records with the payment, want 1", n)
 				}
-				if _, err := audit.Prune(t.Context(), w.store, w.store.Audit, "p", noon.Add(time.Hour), noon); err != nil {
+				if _, err := audit.Prune(t.Context(), w.store, w.store.Audit, audit.Pruning{ProjectID: "p", Kind: audit.KindEvaluation, Before: noon.Add(time.Hour), Now: noon}); err != nil {
 					t.Fatal(err)
 				}
 				for range 2 { // again is harmless
-					if err := w.index.Forget(t.Context(), "p"); err != nil {
+					if err := forget(t, w); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -430,4 +430,14 @@ func TestIndexJob(t *testing.T) {
 			t.Errorf("%d entries are left after %d of %d, %v", behind, done, total, err)
 		}
 	})
+}
+
+// forget removes the terms of removed records, as the job does.
+func forget(t *testing.T, w *world) error {
+	t.Helper()
+	through, err := audit.Pruned(t.Context(), w.store.Audit, "p")
+	if err != nil {
+		return err
+	}
+	return w.index.Forget(t.Context(), "p", through)
 }

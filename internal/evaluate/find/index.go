@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"tenet/internal/audit"
 	"tenet/internal/job"
 	"tenet/internal/rule"
 	"tenet/internal/store"
@@ -300,13 +299,9 @@ func (t *tails) drop(projectID string) {
 	delete(t.entries, projectID)
 }
 
-// Forget removes the terms of the records that retention has removed from a project, so that nothing is found by what they held. It may
-// be interrupted and called again.
-func (x *Index) Forget(ctx context.Context, projectID string) error {
-	through, err := audit.Pruned(ctx, x.cfg.Store.Audit, projectID)
-	if err != nil || through == 0 {
-		return err
-	}
+// Forget removes the terms of the records up to an entry, which retention has removed from a project, so that nothing is found by what they
+// held. It may be interrupted and called again.
+func (x *Index) Forget(ctx context.Context, projectID string, through int64) error {
 	x.tail.drop(projectID)
 	if err := x.cfg.Store.Update(ctx, func(tx store.Tx) error { return tx.Terms.Prune(ctx, projectID, through) }); err != nil {
 		return err

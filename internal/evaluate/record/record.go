@@ -33,6 +33,7 @@ type Store struct {
 	Feedback  store.FeedbackReader
 	Projects  store.ProjectReader
 	Rules     store.RuleReader
+	Retention store.RetentionReader
 	TestCases store.TestCaseReader
 }
 
@@ -52,14 +53,23 @@ func EntryOf(rec *wire.EvaluationRecord) audit.Record {
 
 // Get returns the record of an evaluation.
 func (a *Archive) Get(ctx context.Context, projectID, id string) (*wire.EvaluationRecord, error) {
-	entry, err := a.store.Audit.Get(ctx, projectID, strings.ToLower(id))
-	if err != nil && rule.CodeOf(err) != rule.CodeNotFound {
+	entry, err := a.entry(ctx, projectID, id)
+	if err != nil {
 		return nil, err
 	}
-	if err != nil || entry.Kind != audit.KindEvaluation {
-		return nil, rule.NotFound("evaluation", id)
-	}
 	return decode(entry)
+}
+
+// entry returns the entry of an evaluation.
+func (a *Archive) entry(ctx context.Context, projectID, id string) (store.AuditEntry, error) {
+	entry, err := a.store.Audit.Get(ctx, projectID, strings.ToLower(id))
+	if err != nil && rule.CodeOf(err) != rule.CodeNotFound {
+		return entry, err
+	}
+	if err != nil || entry.Kind != audit.KindEvaluation {
+		return entry, rule.NotFound("evaluation", id)
+	}
+	return entry, nil
 }
 
 // errPruned marks the errors about records that were removed.

@@ -44,9 +44,9 @@ func (t scanTable) ListOpen(ctx context.Context, before time.Time, limit int) ([
 }
 
 // ListEnded implements store.ScanReader.
-func (t scanTable) ListEnded(ctx context.Context, before time.Time, limit int) ([]store.Scan, error) {
-	return many(ctx, t.session, unlocked, "ended scans", "SELECT "+scanColumns+" FROM scans WHERE pruned_at IS NULL AND ended_at < ? ORDER BY ended_at, project_id, id LIMIT ?",
-		[]any{micros(before), limit}, scanFields)
+func (t scanTable) ListEnded(ctx context.Context, projectID string, before time.Time, limit int) ([]store.Scan, error) {
+	return many(ctx, t.session, unlocked, "ended scans", "SELECT "+scanColumns+" FROM scans WHERE project_id = ? AND pruned_at IS NULL AND ended_at < ? ORDER BY ended_at, id LIMIT ?",
+		[]any{projectID, micros(before), limit}, scanFields)
 }
 
 // Files implements store.ScanReader.

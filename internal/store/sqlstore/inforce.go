@@ -41,6 +41,7 @@ var forceTables = map[string]forceTable{
 	store.DeploymentInForce: {table: "deployments", id: "environment || '/' || seq", columns: "action, snapshot_id, at, actor", by: "environment"},
 	store.GatesInForce:      {table: "release_gates", id: "environment", columns: "body"},
 	store.ApprovalInForce:   {table: "approvals", id: "id", columns: "revision, link_key, body, state, requester, subject_hash"},
+	store.RetentionInForce:  {table: "retention", id: "project_id", columns: "body"},
 }
 
 // chainOfRow returns the project whose chain records the rows of a project.

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -66,6 +67,7 @@ func TestCompiledStatements(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer func() { _ = outer.Close() }() // closed below
 	for outer.Next() {
 		var n int
 		if err := outer.Scan(&n); err != nil {
@@ -73,7 +75,7 @@ func TestCompiledStatements(t *testing.T) {
 		}
 		seen += fmt.Sprint(n, number(query, 4), " ")
 	}
-	if err := outer.Close(); err != nil || seen != "0 4 1 4 2 4 3 4 4 4 5 4 " {
+	if err := errors.Join(outer.Err(), outer.Close()); err != nil || seen != "0 4 1 4 2 4 3 4 4 4 5 4 " {
 		t.Errorf("%v; %s", err, seen)
 	}
 	if n := number(query, 2); n != 2 {
@@ -84,7 +86,8 @@ func TestCompiledStatements(t *testing.T) {
 	if err != nil || !first.Next() {
 		t.Fatal(err)
 	}
-	if err := first.Close(); err != nil {
+	defer func() { _ = first.Close() }() // closed below
+	if err := errors.Join(first.Err(), first.Close()); err != nil {
 		t.Fatal(err)
 	}
 	exec("ALTER TABLE a ADD COLUMN more BIGINT NOT NULL DEFAULT 7")

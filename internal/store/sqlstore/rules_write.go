@@ -93,7 +93,7 @@ func (t ruleTable) Update(ctx context.Context, cv int64, rules []rule.Rule) erro
 	if err != nil {
 		return err
 	}
-	if err := (conflictTable{t.session}).rulesChanged(ctx, rules); err != nil {
+	if err := conflictTable(t).rulesChanged(ctx, rules); err != nil {
 		return err
 	}
 	sum.mix(gone)

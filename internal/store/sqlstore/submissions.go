@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"time"
 
 	"tenet/internal/rule"
@@ -97,7 +98,7 @@ func (t submissionTable) DeleteOld(ctx context.Context, projectID string, before
 }
 
 // DropBodies implements store.AuditTx.
-func (t auditTable) DropBodies(ctx context.Context, projectID, kind string, after, through int64, limit int) (int64, int, error) {
+func (t auditTable) DropBodies(ctx context.Context, projectID, kind string, after, through int64, limit int, except []int64) (int64, int, error) {
 	if err := t.lock(ctx, chainOf(projectID)); err != nil {
 		return after, 0, err
 	}
@@ -111,8 +112,14 @@ func (t auditTable) DropBodies(ctx context.Context, projectID, kind string, afte
 	if !last.Valid {
 		return through, 0, nil
 	}
+	where, args := "", []any{[]byte{}, projectID, kind, after, last.Int64}
+	if len(except) > 0 {
+		where = " AND seq NOT IN (" + strings.Repeat("?, ", len(except)-1) + "?)"
+		for _, seq := range except {
+			args = append(args, seq)
+		}
+	}
 	n, err := t.exec(ctx, "drop bodies",
-		"UPDATE audit_entries SET body = ? WHERE project_id = ? AND kind = ? AND seq > ? AND seq <= ? AND length(body) > 0",
-		[]byte{}, projectID, kind, after, last.Int64)
+		"UPDATE audit_entries SET body = ? WHERE project_id = ? AND kind = ? AND seq > ? AND seq <= ? AND length(body) > 0"+where, args...)
 	return last.Int64, int(n), err
 }

@@ -39,6 +39,7 @@ type (
 	logTable        struct{ *session }
 	inForceTable    struct{ *session }
 	bundleTable     struct{ *session }
+	retentionTable  struct{ *session }
 	edgeTable       struct{ *session }
 	exportTable     struct{ *session }
 )
@@ -81,6 +82,7 @@ func (s *session) readers() store.Readers {
 		Logs:        logTable{s},
 		InForce:     inForceTable{s},
 		Bundles:     bundleTable{s},
+		Retention:   retentionTable{s},
 		Edges:       edgeTable{s},
 		Exports:     exportTable{s},
 	}
@@ -124,6 +126,7 @@ func (s *session) tx() store.Tx {
 		Logs:        logTable{s},
 		InForce:     inForceTable{s},
 		Bundles:     bundleTable{s},
+		Retention:   retentionTable{s},
 		Edges:       edgeTable{s},
 		Exports:     exportTable{s},
 	}

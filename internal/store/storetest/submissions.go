@@ -158,12 +158,18 @@ func testRetention(t *testing.T, f *fixture) {
 	if err := f.appendAudit(entries...); err != nil {
 		t.Fatal(err)
 	}
-	bodies := func(after, through int64, limit int) (done int64, n int) {
+	bodies := func(after, through int64, limit int, except ...int64) (done int64, n int) {
 		f.update(func(tx store.Tx) (err error) {
-			done, n, err = tx.Audit.DropBodies(f.ctx, "p", "evaluation", after, through, limit)
+			done, n, err = tx.Audit.DropBodies(f.ctx, "p", "evaluation", after, through, limit, except)
 			return err
 		})
 		return done, n
+	}
+	if done, n := bodies(0, 2, 2, 1, 2); done != 2 || n != 0 {
+		t.Errorf("all are excepted: %d bodies up to %d", n, done)
+	}
+	if first, err := f.s.Retention.FirstBody(f.ctx, "p", "evaluation", 5); err != nil || first != 1 {
+		t.Errorf("the first body is that of %d, %v", first, err)
 	}
 	if done, n := bodies(0, 5, 2); done != 2 || n != 2 {
 		t.Errorf("first two: %d bodies up to %d", n, done)

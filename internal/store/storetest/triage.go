@@ -195,10 +195,10 @@ func testPruneScans(t *testing.T, f *fixture) {
 	decide(f, "s2", store.CandidateDismissed, nil)
 	decide(f, "s3", store.CandidateMerged, func(d *store.CandidateDecision) { d.RuleID = "r" })
 	decide(f, "s4", store.CandidateMerged, func(d *store.CandidateDecision) { d.MergedInto = "s5" })
-	if list, err := f.s.Scans.ListEnded(f.ctx, at.Add(time.Second), 10); err != nil || len(list) != 2 {
+	if list, err := f.s.Scans.ListEnded(f.ctx, "p", at.Add(time.Second), 10); err != nil || len(list) != 2 {
 		t.Errorf("ended scans: %+v, %v", list, err)
 	}
-	if list, err := f.s.Scans.ListEnded(f.ctx, at, 10); err != nil || len(list) != 0 {
+	if list, err := f.s.Scans.ListEnded(f.ctx, "p", at, 10); err != nil || len(list) != 0 {
 		t.Errorf("scans that ended before they did: %+v, %v", list, err)
 	}
 	f.fails(rule.CodeConflict, func(tx store.Tx) error { _, err := tx.Scans.Prune(f.ctx, "p", "open", at); return err })
@@ -226,7 +226,7 @@ func testPruneScans(t *testing.T, f *fixture) {
 	}
 	_, err := f.s.Scans.Get(f.ctx, "p", "t")
 	code(t, "a scan without candidates", err, rule.CodeNotFound)
-	if list, err := f.s.Scans.ListEnded(f.ctx, at.Add(time.Hour), 10); err != nil || len(list) != 0 {
+	if list, err := f.s.Scans.ListEnded(f.ctx, "p", at.Add(time.Hour), 10); err != nil || len(list) != 0 {
 		t.Errorf("scans to prune again: %+v, %v", list, err)
 	}
 	// What was decided is remembered for later scans.

@@ -345,6 +345,18 @@ var (
 	DescribeBundle = get[wire.BundleInfo]("/api/v1/bundles/{environment}/info")
 )
 
+// Retention and legal holds.
+var (
+	GetRetention      = get[wire.Retention]("/api/v1/retention")
+	ChangeRetention   = patch[wire.ChangeRetention, wire.Retention]("/api/v1/retention")
+	ConfirmRetention  = post[wire.None, wire.Retention]("/api/v1/retention/proposal/confirm")
+	WithdrawRetention = remove[wire.Retention]("/api/v1/retention/proposal")
+	ListHolds         = get[wire.Page[rule.LegalHold]]("/api/v1/holds")
+	PlaceHold         = post[wire.PlaceHold, rule.LegalHold]("/api/v1/holds")
+	GetHold           = get[rule.LegalHold]("/api/v1/holds/{id}")
+	LiftHold          = post[wire.LiftHold, rule.LegalHold]("/api/v1/holds/{id}/lift")
+)
+
 // Waivers.
 var (
 	CreateWaiver  = post[wire.CreateWaiver, rule.Waiver]("/api/v1/waivers")

@@ -1300,6 +1300,13 @@ export interface ChangeFigure {
   kind: string;
 }
 
+export interface ChangeKeepTime {
+  /** Days after which it is deleted; 0 keeps it without limit, null takes the setting of the server. */
+  days?: number | null;
+  /** Days before which nothing deletes it. */
+  minimum_days?: number | null;
+}
+
 export interface ChangeKey {
   /** Requests that it may make at once above the rate; null means twice the rate. */
   burst?: number | null;
@@ -1362,6 +1369,15 @@ export interface ChangeProject {
   tests_required?: boolean;
   /** Refuse an approval by the author of the rule's last content change. */
   two_person_approval?: boolean;
+}
+
+export interface ChangeRetention {
+  /** Mark the project as high-risk, or no longer. */
+  high_risk?: boolean | null;
+  /** Times by kind: evaluation, agent, submission or scan. */
+  kinds?: Record<string, ChangeKeepTime> | null;
+  /** Why; needed for a change that shortens a minimum. */
+  reason?: string | null;
 }
 
 export interface ChangedNode {
@@ -2514,6 +2530,8 @@ export interface EvaluationRecord {
   environment?: string;
   /** The answer that was given. */
   evaluation: Evaluation | null;
+  /** Legal holds in force that keep the record from being deleted; absent without any. */
+  holds?: Array<HeldBy>;
   /** For whom and by which agent it was asked; absent if the actor says it all. */
   identity?: Identity;
   /** As requested. */
@@ -3092,6 +3110,13 @@ export interface HealthDate {
   score: number;
 }
 
+export interface HeldBy {
+  /** The legal hold. */
+  id: string;
+  /** Why it was placed. */
+  reason: string;
+}
+
 export interface HeldRule {
   /** When it was attached there. */
   attached_at?: string;
@@ -3310,6 +3335,28 @@ export interface KeepEvaluation {
   rule_id?: string | null;
 }
 
+export interface KeepTime {
+  /** Days after which it is deleted; 0 keeps it without limit, absent takes the setting of the server. */
+  days?: number;
+  /** Days before which nothing deletes it, whatever the settings say. */
+  minimum_days?: number;
+}
+
+export interface KeptKind {
+  /** Days after which it is deleted; 0 keeps it without limit, absent takes the setting of the server. */
+  days?: number;
+  /** Days after which it is deleted; 0 is without limit. */
+  effective_days: number;
+  /** Bodies of records of evaluations, of requests to agents, names of submissions, or candidates of scans. */
+  kind: "evaluation" | "agent" | "submission" | "scan" | (string & {});
+  /** Days before which nothing is deleted: the minimum, or that of high-risk projects. */
+  least_days: number;
+  /** Days before which nothing deletes it, whatever the settings say. */
+  minimum_days?: number;
+  /** Days in the settings of the server; 0 is without limit. */
+  server_days: number;
+}
+
 export interface Key {
   /** Agent that uses it: evaluations with the key name it as verified. */
   agent?: string;
@@ -3386,6 +3433,44 @@ export interface Latency {
   max_ms: number;
   /** On the average. */
   mean_ms: number;
+}
+
+export interface LegalHold {
+  /** Who asked for them. */
+  actor?: string;
+  /** Recorded evaluations that meet the conditions; absent in lists. */
+  evaluations?: number;
+  /** Identifier. */
+  id: string;
+  /** Why it was lifted. */
+  lift_reason?: string;
+  /** When it was lifted; absent while it is in force. */
+  lifted_at?: string;
+  /** Who lifted it. */
+  lifted_by?: string;
+  /** Federation node that they name. */
+  node_id?: string;
+  /** When it was placed. */
+  placed_at: string;
+  /** Who placed it. */
+  placed_by: string;
+  /** Why the records must be kept. */
+  reason: string;
+  /** Repository that they are about. */
+  repository?: string;
+  /** Id of a rule that has a verdict in them. */
+  rule?: string;
+  /** Scope of their subjects, or a wider one. */
+  scope?: string;
+  /** The first time. */
+  since?: string;
+  /** The time after the last. */
+  until?: string;
+}
+
+export interface LiftHold {
+  /** Why the records need not be kept any more. */
+  reason: string;
 }
 
 export interface LiftSuspension {
@@ -4170,6 +4255,17 @@ export interface PageJob {
   total: number;
 }
 
+export interface PageLegalHold {
+  /** Items of this page. */
+  items: Array<LegalHold>;
+  /** This page, from 1. */
+  page: number;
+  /** Items per page. */
+  page_size: number;
+  /** Items on all pages. */
+  total: number;
+}
+
 export interface PageNodeSummary {
   /** Items of this page. */
   items: Array<NodeSummary>;
@@ -4360,6 +4456,25 @@ export interface Place {
   source_file: string;
   /** Line in that file, from 1. */
   source_line: number;
+}
+
+export interface PlaceHold {
+  /** Who asked for them, exactly. */
+  actor?: string | null;
+  /** Federation node that they name. */
+  node_id?: string | null;
+  /** Why the records must be kept. */
+  reason: string;
+  /** Repository that they are about. */
+  repository?: string | null;
+  /** Id or slug of a rule that has a verdict in them. */
+  rule?: string | null;
+  /** Scope of their subjects, or a wider one. */
+  scope?: string | null;
+  /** Not before this time. */
+  since?: string | null;
+  /** Before this time. */
+  until?: string | null;
 }
 
 export interface PlaygroundAnswer {
@@ -5081,6 +5196,34 @@ export interface RestingModel {
   model: string;
   /** When it is asked again, once, as a probe. */
   until: string;
+}
+
+export interface Retention {
+  /** Whether the project is marked as high-risk: records of evaluations and agents are then kept for at least 183 days. */
+  high_risk: boolean;
+  /** Legal holds in force. */
+  holds: number;
+  /** What is kept for a time. */
+  kinds: Array<KeptKind>;
+  /** Change that shortens a minimum and waits for a second administrator; null without one. */
+  proposal: RetentionProposal | null;
+}
+
+export interface RetentionProposal {
+  /** As proposed. */
+  high_risk: boolean;
+  /** Times as proposed, by kind. */
+  kinds: Record<string, KeepTime>;
+  /** Person who proposed it, where the key names its owner. */
+  person?: string;
+  /** When it was proposed. */
+  proposed_at: string;
+  /** Who proposed it. */
+  proposed_by: string;
+  /** Why, in the words of who proposed it. */
+  reason: string;
+  /** The minimums that it shortens, in words. */
+  shortens: Array<string>;
 }
 
 export interface ReusedTriage {

@@ -527,6 +527,26 @@ export class Operations {
     return this.#caller.call({ method: "POST", path: "/api/v1/gateway/tools", answer: "none", body, query: { project_id: parameters.projectId } }, options);
   }
 
+  /** List legal holds. Those in force first, newest first; then the last 100 that were lifted. */
+  listHolds(parameters: { projectId?: string; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.PageLegalHold> {
+    return this.#caller.call({ method: "GET", path: "/api/v1/holds", answer: "json", query: { project_id: parameters.projectId, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
+  }
+
+  /** Place a legal hold. Until it is lifted, no job deletes the records that meet all conditions that are given; without any, all records of evaluations and agents of the project. */
+  placeHold(body: models.PlaceHold, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.LegalHold> {
+    return this.#caller.call({ method: "POST", path: "/api/v1/holds", answer: "json", body, query: { project_id: parameters.projectId } }, options);
+  }
+
+  /** Get a legal hold and the number of evaluations that it covers. */
+  getHold(id: string, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.LegalHold> {
+    return this.#caller.call({ method: "GET", path: `/api/v1/holds/${segment(id)}`, answer: "json", query: { project_id: parameters.projectId }, again: true }, options);
+  }
+
+  /** Lift a legal hold. What it has covered is deleted by the next jobs if its time is over. */
+  liftHold(id: string, body: models.LiftHold, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.LegalHold> {
+    return this.#caller.call({ method: "POST", path: `/api/v1/holds/${segment(id)}/lift`, answer: "json", body, query: { project_id: parameters.projectId } }, options);
+  }
+
   /** Get the figures on the rules of a project. Evaluations and verdicts, the rules that deny most, are slowest or dormant, the cost of models, the trend by day, and health; of the project, of a team (the owner of rules) or of a federation node. The figures come from daily counts, which outlive old records; as_of is the time of the last count. What was not measured yet is null. */
   getInsights(parameters: { projectId?: string; periodDays?: number; team?: string; nodeId?: string; agent?: string; person?: string } = {}, options: CallOptions = {}): Promise<models.Overview> {
     return this.#caller.call({ method: "GET", path: "/api/v1/insights", answer: "json", query: { project_id: parameters.projectId, period_days: parameters.periodDays, team: parameters.team, node_id: parameters.nodeId, agent: parameters.agent, person: parameters.person }, again: true }, options);
@@ -650,6 +670,26 @@ export class Operations {
   /** Assign or put aside things that wait. */
   markQueue(body: models.MarkQueue, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.QueueDecided> {
     return this.#caller.call({ method: "POST", path: "/api/v1/queue/marks", answer: "json", body, query: { project_id: parameters.projectId } }, options);
+  }
+
+  /** How long records are kept. */
+  getRetention(parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.Retention> {
+    return this.#caller.call({ method: "GET", path: "/api/v1/retention", answer: "json", query: { project_id: parameters.projectId }, again: true }, options);
+  }
+
+  /** Change how long records are kept. Absent parts stay as they are. A change that shortens a minimum needs a reason, and is only proposed, as a whole: it takes effect when another administrator confirms it. A new proposal replaces the one before. */
+  changeRetention(body: models.ChangeRetention, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.Retention> {
+    return this.#caller.call({ method: "PATCH", path: "/api/v1/retention", answer: "json", body, query: { project_id: parameters.projectId } }, options);
+  }
+
+  /** Withdraw a proposed shorter retention. */
+  withdrawRetention(parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.Retention> {
+    return this.#caller.call({ method: "DELETE", path: "/api/v1/retention/proposal", answer: "json", query: { project_id: parameters.projectId }, again: true }, options);
+  }
+
+  /** Confirm a shorter retention. 409 without a proposal, and for the person who made it. */
+  confirmRetention(parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.Retention> {
+    return this.#caller.call({ method: "POST", path: "/api/v1/retention/proposal/confirm", answer: "json", query: { project_id: parameters.projectId } }, options);
   }
 
   /** List rules. Oldest first unless sort says otherwise, retired ones included. */

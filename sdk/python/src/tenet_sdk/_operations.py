@@ -1723,6 +1723,68 @@ class Operations:
             query={"project_id": project_id},
         )
 
+    def list_holds(
+        self,
+        *,
+        project_id: str | None = None,
+        page: int | None = None,
+        page_size: int | None = None,
+    ) -> models.PageLegalHold:
+        """List legal holds. Those in force first, newest first; then the last 100 that were lifted."""
+        return self._caller.call(
+            "GET",
+            "/api/v1/holds",
+            models.PageLegalHold,
+            query={"project_id": project_id, "page": page, "page_size": page_size},
+            again=True,
+        )
+
+    def place_hold(
+        self,
+        body: models.PlaceHold | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.LegalHold:
+        """Place a legal hold. Until it is lifted, no job deletes the records that meet all conditions that are given; without any, all records of evaluations and agents of the project."""
+        return self._caller.call(
+            "POST",
+            "/api/v1/holds",
+            models.LegalHold,
+            body=body,
+            query={"project_id": project_id},
+        )
+
+    def get_hold(
+        self,
+        id: str,
+        *,
+        project_id: str | None = None,
+    ) -> models.LegalHold:
+        """Get a legal hold and the number of evaluations that it covers."""
+        return self._caller.call(
+            "GET",
+            f"/api/v1/holds/{segment(id)}",
+            models.LegalHold,
+            query={"project_id": project_id},
+            again=True,
+        )
+
+    def lift_hold(
+        self,
+        id: str,
+        body: models.LiftHold | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.LegalHold:
+        """Lift a legal hold. What it has covered is deleted by the next jobs if its time is over."""
+        return self._caller.call(
+            "POST",
+            f"/api/v1/holds/{segment(id)}/lift",
+            models.LegalHold,
+            body=body,
+            query={"project_id": project_id},
+        )
+
     def get_insights(
         self,
         *,
@@ -2115,6 +2177,62 @@ class Operations:
             "/api/v1/queue/marks",
             models.QueueDecided,
             body=body,
+            query={"project_id": project_id},
+        )
+
+    def get_retention(
+        self,
+        *,
+        project_id: str | None = None,
+    ) -> models.Retention:
+        """How long records are kept."""
+        return self._caller.call(
+            "GET",
+            "/api/v1/retention",
+            models.Retention,
+            query={"project_id": project_id},
+            again=True,
+        )
+
+    def change_retention(
+        self,
+        body: models.ChangeRetention | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.Retention:
+        """Change how long records are kept. Absent parts stay as they are. A change that shortens a minimum needs a reason, and is only proposed, as a whole: it takes effect when another administrator confirms it. A new proposal replaces the one before."""
+        return self._caller.call(
+            "PATCH",
+            "/api/v1/retention",
+            models.Retention,
+            body=body,
+            query={"project_id": project_id},
+        )
+
+    def withdraw_retention(
+        self,
+        *,
+        project_id: str | None = None,
+    ) -> models.Retention:
+        """Withdraw a proposed shorter retention."""
+        return self._caller.call(
+            "DELETE",
+            "/api/v1/retention/proposal",
+            models.Retention,
+            query={"project_id": project_id},
+            again=True,
+        )
+
+    def confirm_retention(
+        self,
+        *,
+        project_id: str | None = None,
+    ) -> models.Retention:
+        """Confirm a shorter retention. 409 without a proposal, and for the person who made it."""
+        return self._caller.call(
+            "POST",
+            "/api/v1/retention/proposal/confirm",
+            models.Retention,
             query={"project_id": project_id},
         )
 
@@ -5138,6 +5256,68 @@ class AsyncOperations:
             query={"project_id": project_id},
         )
 
+    async def list_holds(
+        self,
+        *,
+        project_id: str | None = None,
+        page: int | None = None,
+        page_size: int | None = None,
+    ) -> models.PageLegalHold:
+        """List legal holds. Those in force first, newest first; then the last 100 that were lifted."""
+        return await self._caller.call(
+            "GET",
+            "/api/v1/holds",
+            models.PageLegalHold,
+            query={"project_id": project_id, "page": page, "page_size": page_size},
+            again=True,
+        )
+
+    async def place_hold(
+        self,
+        body: models.PlaceHold | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.LegalHold:
+        """Place a legal hold. Until it is lifted, no job deletes the records that meet all conditions that are given; without any, all records of evaluations and agents of the project."""
+        return await self._caller.call(
+            "POST",
+            "/api/v1/holds",
+            models.LegalHold,
+            body=body,
+            query={"project_id": project_id},
+        )
+
+    async def get_hold(
+        self,
+        id: str,
+        *,
+        project_id: str | None = None,
+    ) -> models.LegalHold:
+        """Get a legal hold and the number of evaluations that it covers."""
+        return await self._caller.call(
+            "GET",
+            f"/api/v1/holds/{segment(id)}",
+            models.LegalHold,
+            query={"project_id": project_id},
+            again=True,
+        )
+
+    async def lift_hold(
+        self,
+        id: str,
+        body: models.LiftHold | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.LegalHold:
+        """Lift a legal hold. What it has covered is deleted by the next jobs if its time is over."""
+        return await self._caller.call(
+            "POST",
+            f"/api/v1/holds/{segment(id)}/lift",
+            models.LegalHold,
+            body=body,
+            query={"project_id": project_id},
+        )
+
     async def get_insights(
         self,
         *,
@@ -5530,6 +5710,62 @@ class AsyncOperations:
             "/api/v1/queue/marks",
             models.QueueDecided,
             body=body,
+            query={"project_id": project_id},
+        )
+
+    async def get_retention(
+        self,
+        *,
+        project_id: str | None = None,
+    ) -> models.Retention:
+        """How long records are kept."""
+        return await self._caller.call(
+            "GET",
+            "/api/v1/retention",
+            models.Retention,
+            query={"project_id": project_id},
+            again=True,
+        )
+
+    async def change_retention(
+        self,
+        body: models.ChangeRetention | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.Retention:
+        """Change how long records are kept. Absent parts stay as they are. A change that shortens a minimum needs a reason, and is only proposed, as a whole: it takes effect when another administrator confirms it. A new proposal replaces the one before."""
+        return await self._caller.call(
+            "PATCH",
+            "/api/v1/retention",
+            models.Retention,
+            body=body,
+            query={"project_id": project_id},
+        )
+
+    async def withdraw_retention(
+        self,
+        *,
+        project_id: str | None = None,
+    ) -> models.Retention:
+        """Withdraw a proposed shorter retention."""
+        return await self._caller.call(
+            "DELETE",
+            "/api/v1/retention/proposal",
+            models.Retention,
+            query={"project_id": project_id},
+            again=True,
+        )
+
+    async def confirm_retention(
+        self,
+        *,
+        project_id: str | None = None,
+    ) -> models.Retention:
+        """Confirm a shorter retention. 409 without a proposal, and for the person who made it."""
+        return await self._caller.call(
+            "POST",
+            "/api/v1/retention/proposal/confirm",
+            models.Retention,
             query={"project_id": project_id},
         )
 

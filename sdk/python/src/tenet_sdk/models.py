@@ -85,10 +85,12 @@ __all__ = [
     "CategoryRequest",
     "ChangeEdge",
     "ChangeFigure",
+    "ChangeKeepTime",
     "ChangeKey",
     "ChangeNode",
     "ChangePolicy",
     "ChangeProject",
+    "ChangeRetention",
     "ChangedNode",
     "Check",
     "CodeChangeSubject",
@@ -197,6 +199,7 @@ __all__ = [
     "GroupFigure",
     "Health",
     "HealthDate",
+    "HeldBy",
     "HeldRule",
     "Highlight",
     "HistoryEntry",
@@ -211,10 +214,14 @@ __all__ = [
     "JobCount",
     "JobCounts",
     "KeepEvaluation",
+    "KeepTime",
+    "KeptKind",
     "Key",
     "KeyLimits",
     "KeyPage",
     "Latency",
+    "LegalHold",
+    "LiftHold",
     "LiftSuspension",
     "Lifted",
     "ListOutputBody",
@@ -259,6 +266,7 @@ __all__ = [
     "PageHeldRule",
     "PageHistoryEntry",
     "PageJob",
+    "PageLegalHold",
     "PageNodeSummary",
     "PagePolicy",
     "PageProjectFigure",
@@ -275,6 +283,7 @@ __all__ = [
     "PartCounts",
     "Pattern",
     "Place",
+    "PlaceHold",
     "PlaygroundAnswer",
     "PlaygroundRequest",
     "Policy",
@@ -322,6 +331,8 @@ __all__ = [
     "ResolveAlert",
     "ResolvedRepository",
     "RestingModel",
+    "Retention",
+    "RetentionProposal",
     "ReusedTriage",
     "ReusedVerdict",
     "ReviewComment",
@@ -1732,6 +1743,13 @@ class ChangeFigure(Struct, kw_only=True, omit_defaults=True):
     """Kind of the record, such as rule, import, waiver or release."""
 
 
+class ChangeKeepTime(Struct, kw_only=True, omit_defaults=True):
+    days: int | None = None
+    """Days after which it is deleted; 0 keeps it without limit, null takes the setting of the server."""
+    minimum_days: int | None = None
+    """Days before which nothing deletes it."""
+
+
 class ChangeKey(Struct, kw_only=True, omit_defaults=True):
     burst: int | None | UnsetType = UNSET
     """Requests that it may make at once above the rate; null means twice the rate."""
@@ -1794,6 +1812,15 @@ class ChangeProject(Struct, kw_only=True, omit_defaults=True):
     """Refuse to make a rule EFFECTIVE unless it has test cases and all of them pass."""
     two_person_approval: bool | None = None
     """Refuse an approval by the author of the rule's last content change."""
+
+
+class ChangeRetention(Struct, kw_only=True, omit_defaults=True):
+    high_risk: bool | None | UnsetType = UNSET
+    """Mark the project as high-risk, or no longer."""
+    kinds: dict[str, ChangeKeepTime] | None | UnsetType = UNSET
+    """Times by kind: evaluation, agent, submission or scan."""
+    reason: str | None | UnsetType = UNSET
+    """Why; needed for a change that shortens a minimum."""
 
 
 class ChangedNode(Struct, kw_only=True, omit_defaults=True):
@@ -2938,6 +2965,8 @@ class EvaluationRecord(Struct, kw_only=True, omit_defaults=True):
     """Environment, as requested."""
     evaluation: Evaluation | None
     """The answer that was given."""
+    holds: list[HeldBy] = []
+    """Legal holds in force that keep the record from being deleted; absent without any."""
     identity: Identity | None = None
     """For whom and by which agent it was asked; absent if the actor says it all."""
     max_rules: int
@@ -3516,6 +3545,13 @@ class HealthDate(Struct, kw_only=True, omit_defaults=True):
     """The score at its end."""
 
 
+class HeldBy(Struct, kw_only=True, omit_defaults=True):
+    id: str
+    """The legal hold."""
+    reason: str
+    """Why it was placed."""
+
+
 class HeldRule(Struct, kw_only=True, omit_defaults=True):
     attached_at: datetime | None = None
     """When it was attached there."""
@@ -3734,6 +3770,28 @@ class KeepEvaluation(Struct, kw_only=True, omit_defaults=True):
     """Id or slug of one of the rules that judged; may be absent if there was one only."""
 
 
+class KeepTime(Struct, kw_only=True, omit_defaults=True):
+    days: int | None = None
+    """Days after which it is deleted; 0 keeps it without limit, absent takes the setting of the server."""
+    minimum_days: int | None = None
+    """Days before which nothing deletes it, whatever the settings say."""
+
+
+class KeptKind(Struct, kw_only=True, omit_defaults=True):
+    days: int | None = None
+    """Days after which it is deleted; 0 keeps it without limit, absent takes the setting of the server."""
+    effective_days: int
+    """Days after which it is deleted; 0 is without limit."""
+    kind: str
+    """Bodies of records of evaluations, of requests to agents, names of submissions, or candidates of scans."""
+    least_days: int
+    """Days before which nothing is deleted: the minimum, or that of high-risk projects."""
+    minimum_days: int | None = None
+    """Days before which nothing deletes it, whatever the settings say."""
+    server_days: int
+    """Days in the settings of the server; 0 is without limit."""
+
+
 class Key(Struct, kw_only=True, omit_defaults=True):
     agent: str | None = None
     """Agent that uses it: evaluations with the key name it as verified."""
@@ -3810,6 +3868,44 @@ class Latency(Struct, kw_only=True, omit_defaults=True):
     """The longest."""
     mean_ms: float
     """On the average."""
+
+
+class LegalHold(Struct, kw_only=True, omit_defaults=True):
+    actor: str | None = None
+    """Who asked for them."""
+    evaluations: int | None = None
+    """Recorded evaluations that meet the conditions; absent in lists."""
+    id: str
+    """Identifier."""
+    lift_reason: str | None = None
+    """Why it was lifted."""
+    lifted_at: datetime | None = None
+    """When it was lifted; absent while it is in force."""
+    lifted_by: str | None = None
+    """Who lifted it."""
+    node_id: str | None = None
+    """Federation node that they name."""
+    placed_at: datetime
+    """When it was placed."""
+    placed_by: str
+    """Who placed it."""
+    reason: str
+    """Why the records must be kept."""
+    repository: str | None = None
+    """Repository that they are about."""
+    rule: str | None = None
+    """Id of a rule that has a verdict in them."""
+    scope: str | None = None
+    """Scope of their subjects, or a wider one."""
+    since: datetime | None = None
+    """The first time."""
+    until: datetime | None = None
+    """The time after the last."""
+
+
+class LiftHold(Struct, kw_only=True, omit_defaults=True):
+    reason: str
+    """Why the records need not be kept any more."""
 
 
 class LiftSuspension(Struct, kw_only=True, omit_defaults=True):
@@ -4594,6 +4690,17 @@ class PageJob(Struct, kw_only=True, omit_defaults=True):
     """Items on all pages."""
 
 
+class PageLegalHold(Struct, kw_only=True, omit_defaults=True):
+    items: list[LegalHold]
+    """Items of this page."""
+    page: int
+    """This page, from 1."""
+    page_size: int
+    """Items per page."""
+    total: int
+    """Items on all pages."""
+
+
 class PageNodeSummary(Struct, kw_only=True, omit_defaults=True):
     items: list[NodeSummary]
     """Items of this page."""
@@ -4784,6 +4891,25 @@ class Place(Struct, kw_only=True, omit_defaults=True):
     """File the candidate came from."""
     source_line: int
     """Line in that file, from 1."""
+
+
+class PlaceHold(Struct, kw_only=True, omit_defaults=True):
+    actor: str | None = None
+    """Who asked for them, exactly."""
+    node_id: str | None = None
+    """Federation node that they name."""
+    reason: str
+    """Why the records must be kept."""
+    repository: str | None = None
+    """Repository that they are about."""
+    rule: str | None = None
+    """Id or slug of a rule that has a verdict in them."""
+    scope: str | None = None
+    """Scope of their subjects, or a wider one."""
+    since: datetime | None = None
+    """Not before this time."""
+    until: datetime | None = None
+    """Before this time."""
 
 
 class PlaygroundAnswer(Struct, kw_only=True, omit_defaults=True):
@@ -5505,6 +5631,34 @@ class RestingModel(Struct, kw_only=True, omit_defaults=True):
     """The model."""
     until: datetime
     """When it is asked again, once, as a probe."""
+
+
+class Retention(Struct, kw_only=True, omit_defaults=True):
+    high_risk: bool
+    """Whether the project is marked as high-risk: records of evaluations and agents are then kept for at least 183 days."""
+    holds: int
+    """Legal holds in force."""
+    kinds: list[KeptKind]
+    """What is kept for a time."""
+    proposal: RetentionProposal | None
+    """Change that shortens a minimum and waits for a second administrator; null without one."""
+
+
+class RetentionProposal(Struct, kw_only=True, omit_defaults=True):
+    high_risk: bool
+    """As proposed."""
+    kinds: dict[str, KeepTime]
+    """Times as proposed, by kind."""
+    person: str | None = None
+    """Person who proposed it, where the key names its owner."""
+    proposed_at: datetime
+    """When it was proposed."""
+    proposed_by: str
+    """Who proposed it."""
+    reason: str
+    """Why, in the words of who proposed it."""
+    shortens: list[str]
+    """The minimums that it shortens, in words."""
 
 
 class ReusedTriage(Struct, kw_only=True, omit_defaults=True):

@@ -1,0 +1,56 @@
+package sqlstore
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"tenet/internal/rule"
+	"tenet/internal/store"
+)
+
+// Get implements store.RetentionReader.
+func (t retentionTable) Get(ctx context.Context, projectID string) (r rule.Retention, err error) {
+	var body []byte
+	err = t.row(ctx, "retention", "SELECT body FROM retention WHERE project_id = ?", []any{projectID}, &body)
+	if errors.Is(err, sql.ErrNoRows) {
+		return r, nil
+	}
+	if err != nil {
+		return r, err
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields() // of a later version: what it holds back is unknown here
+	if err := d.Decode(&r); err != nil {
+		return r, fmt.Errorf("sqlstore: the retention of project %s cannot be read: %w", projectID, err)
+	}
+	return r, nil
+}
+
+// FirstBody implements store.RetentionReader.
+func (t retentionTable) FirstBody(ctx context.Context, projectID, kind string, through int64) (int64, error) {
+	var seq int64
+	err := t.row(ctx, "first body", "SELECT seq FROM audit_entries WHERE project_id = ? AND kind = ? AND seq <= ? AND length(body) > 0 ORDER BY seq LIMIT 1",
+		[]any{projectID, kind, through}, &seq)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return seq, err
+}
+
+// Put implements store.RetentionTx.
+func (t retentionTable) Put(ctx context.Context, projectID string, r rule.Retention) error {
+	if _, err := projectTable(t).Get(ctx, projectID); err != nil {
+		return err
+	}
+	body, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	t.changedInForce(projectID, store.RetentionInForce, projectID)
+	_, err = t.exec(ctx, "put retention", "INSERT INTO retention (project_id, body) VALUES (?, ?) ON CONFLICT (project_id) DO UPDATE SET body = excluded.body", projectID, string(body))
+	return err
+}
