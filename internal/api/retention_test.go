@@ -73,9 +73,17 @@ func testAMinimumIsShortenedByTwo(t *testing.T, n *node) {
 	second := n.key
 	n.key = first
 	change(shorter)
+	// What was lengthened meanwhile is not shortened by a proposal that does not say so.
+	change(fields{"kinds": fields{"submission": fields{"minimum_days": 60}}})
+	n.key = second
+	if p := n.call("POST", retentionPath+"/proposal/confirm", nil).wantProblem(http.StatusConflict, rule.CodeConflict); !strings.Contains(p.Detail, "submission at least 30 days instead of 60") {
+		t.Errorf("a proposal from before a change: %s", p.Detail)
+	}
+	n.key = first
+	change(shorter)
 	n.key = second
 	r = into[wire.Retention](n.call("POST", retentionPath+"/proposal/confirm", nil).want(http.StatusOK))
-	if e := kept(r, "evaluation"); e.Least != 10 || e.Effective != 400 || r.HighRisk || r.Proposal != nil || kept(r, "submission").Least != 30 {
+	if e := kept(r, "evaluation"); e.Least != 10 || e.Effective != 400 || r.HighRisk || r.Proposal != nil || kept(r, "submission").Least != 60 {
 		t.Errorf("confirmed: %+v", r)
 	}
 	// Null goes back to the setting of the server.
@@ -87,7 +95,7 @@ func testAMinimumIsShortenedByTwo(t *testing.T, n *node) {
 	for _, e := range list.Items {
 		actions[e.Action]++
 	}
-	for action, want := range map[string]int{"retention changed": 3, "shorter retention proposed": 2, "shorter retention withdrawn": 1, "shorter retention confirmed": 1} {
+	for action, want := range map[string]int{"retention changed": 4, "shorter retention proposed": 3, "shorter retention withdrawn": 1, "shorter retention confirmed": 1} {
 		if actions[action] != want {
 			t.Errorf("%d entries %q, want %d", actions[action], action, want)
 		}

@@ -103,7 +103,8 @@ func (k *Keeper) Set(ctx context.Context, projectID string, in wire.ChangeRetent
 	})
 }
 
-// Confirm puts the proposal of another administrator in force; conflict without one, or if the caller made it.
+// Confirm puts the proposal of another administrator in force; conflict without one, if the caller made it, or if it would by now shorten
+// other minimums than those that it names.
 func (k *Keeper) Confirm(ctx context.Context, projectID string) (wire.Retention, error) {
 	return k.change(ctx, projectID, func(c *changing) error {
 		p := c.next.Proposal
@@ -112,6 +113,9 @@ func (k *Keeper) Confirm(ctx context.Context, projectID string) (wire.Retention,
 			return rule.Errorf(rule.CodeConflict, "no change of the retention waits for a confirmation")
 		case samePerson(p, c):
 			return rule.Errorf(rule.CodeConflict, "%s proposed this change; a second administrator must confirm it", p.By)
+		}
+		if now := c.next.Shortens(p.HighRisk, p.Times); !slices.Equal(now, p.Shortens) {
+			return rule.Errorf(rule.CodeConflict, "the retention has changed since this was proposed; by now it would shorten: %s. Propose it again", strings.Join(now, "; "))
 		}
 		c.next.HighRisk, c.next.Times, c.next.Proposal = p.HighRisk, p.Times, nil
 		c.action, c.reason = "shorter retention confirmed", p.Reason
