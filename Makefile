@@ -60,12 +60,12 @@ build: ## Build bin/tenet, a static binary
 	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/tenet ./cmd/tenet
 
 # The race detector needs cgo. SQLite, which is C turned into Go, runs without it: its memory is its own, and to watch it takes a third
-# of all the time of a program that opens a database. Vet runs once, in verify, with the other linters. Four programs run at once, since
+# of all the time of a program that opens a database. Vet runs once, in verify, with the other linters. Three programs run at once, since
 # they wait for browsers and databases; without GORACE each sleeps for a second at its end, and without GOGC a tenth of the time is collecting garbage.
 .PHONY: test
 test: build $(DEX) ## Run all tests with the race detector, on SQLite and on a private PostgreSQL
 	@scripts/setup-build.sh gcc $(if $(TENET_TEST_BROWSER),,chromium)
-	CGO_ENABLED=1 GORACE=atexit_sleep_ms=50 GOGC=400 TENET_TEST_PROGRAM='$(CURDIR)/bin/tenet' TENET_TEST_DEX='$(CURDIR)/$(DEX)' TENET_TEST_BROWSER="$${TENET_TEST_BROWSER:-$$(command -v chromium)}" scripts/with-postgres.sh go test -race -gcflags='modernc.org/...=-race=false -d=checkptr=0' -vet=off -p 4 -timeout=15m $(TESTFLAGS) $(PACKAGES)
+	CGO_ENABLED=1 GORACE=atexit_sleep_ms=50 GOGC=400 TENET_TEST_PROGRAM='$(CURDIR)/bin/tenet' TENET_TEST_DEX='$(CURDIR)/$(DEX)' TENET_TEST_BROWSER="$${TENET_TEST_BROWSER:-$$(command -v chromium)}" scripts/with-postgres.sh go test -race -gcflags='modernc.org/...=-race=false -d=checkptr=0' -vet=off -p 3 -timeout=15m $(TESTFLAGS) $(PACKAGES)
 ifeq ($(origin PACKAGES),file)
 	@$(if $(SDKS),$(MAKE) --no-print-directory test-sdk)
 endif

@@ -359,7 +359,7 @@ func newIndex(s store.Store) *find.Index {
 // judging has a node's rules judged by a model, with all that an evaluator can have.
 func (n *node) judging(model llm.Model, configure ...func(*evaluate.Config)) *evaluate.Evaluator {
 	cfg := evaluate.Config{
-		Views: n.live, Recorder: n.writer, Records: evaluate.Store{Updater: n.store, Audit: n.store.Audit, Feedback: n.store.Feedback, Jobs: n.store.Jobs, Projects: n.store.Projects, Rules: n.store.Rules, Submissions: n.store.Submissions, TestCases: n.store.TestCases}, Index: newIndex(n.store), Checks: check.NewCache(1000), Now: time.Now,
+		Views: n.live, Recorder: n.writer, Records: evaluate.Store{Updater: n.store, Audit: n.store.Audit, Retention: n.store.Retention, Feedback: n.store.Feedback, Jobs: n.store.Jobs, Projects: n.store.Projects, Rules: n.store.Rules, Submissions: n.store.Submissions, TestCases: n.store.TestCases}, Index: newIndex(n.store), Checks: check.NewCache(1000), Now: time.Now,
 		Judge: judge.New(judge.Config{Model: model}), Queue: job.NewQueue(time.Now), Redact: redact.New(),
 	}
 	for _, f := range configure {

@@ -50,7 +50,7 @@ func Call[In, Out any](ctx context.Context, c *Client, o op.Op[In, Out], in In) 
 		if media := a.header.Get("Content-Type"); !mayBeJSON(media) {
 			return out, fmt.Errorf("%s %s: the server's answer is %q in place of JSON; is it a Tenet server?", o.Method, o.Path, media)
 		}
-		if err := decode(a.body, v); err != nil {
+		if err := json.Unmarshal(a.body, v); err != nil {
 			return out, fmt.Errorf("%s %s: the server's answer is not understood: %w", o.Method, o.Path, err)
 		}
 	}

@@ -66,7 +66,7 @@ func auditScreens(n *node) []screen {
 		{"a wrong filter of the audit log", "/p/default/audit?rule=NO-1", "Audit", []string{"the id or the slug of no rule"}},
 		{"alerts", "/p/default/alerts", "Alerts", []string{"Conflict detected", "Acknowledge", "The rule and its conflicts"}},
 		{"webhooks", "/p/default/webhooks", "Webhooks", []string{"night watch", "active", "https://hooks.example.com/tenet", "New webhook", "waiver.requested"}},
-		{"a webhook", "/p/default/webhooks/" + webhook.ID, "night watch\nactive", []string{"Send a test", "There are no such deliveries.", "Make another secret"}},
+		{"a webhook", "/p/default/webhooks/" + webhook.ID, "night watch\nactive", []string{"Send a test", "Deliveries", "Make another secret"}},
 	}
 }
 

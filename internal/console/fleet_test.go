@@ -90,6 +90,8 @@ func TestThePageOfEdgesIsLive(t *testing.T) {
 	}
 	has(t, v.get("/p/default/alerts?alert_type=edge_stale").body, "decides by bundle 3", "The edges of the project", "1 to 1 of 1")
 	n.deployLive()
+	n.reports("till-7") // one that is silent counts no more
+	has(t, v.get("/p/default/fleet").body, "Production", "On 0 of", "1 edge")
 	has(t, v.get("/p/default/releases").body, "On 0 of", "1 edge")
 }
 

@@ -71,7 +71,7 @@ func screens(change, payment string, ids nodes) []screen {
 		{"background jobs", "/operations/jobs", "Background jobs", []string{"evaluations.index", "succeeded", "Last error"}},
 		{"keys", "/operations/keys", "API keys", []string{"There is no key here.", "New key", "evaluator: has things judged"}},
 		{"agents", "/p/default/agents", "Agents", []string{"No agent has asked for an evaluation.", "Suspend an agent", "Only for this person"}},
-		{"edges", "/p/default/fleet", "Edges", []string{"Production", "On 0 of 1 edge", "till-7", "stale rules", "records wait", "v2 <b>", "cannot reach <i>", "Re-read"}},
+		{"edges", "/p/default/fleet", "Edges", []string{"till-7", "stale rules", "records wait", "v2 <b>", "cannot reach <i>", "Re-read"}},
 		{"no edges", "/p/guild/fleet", "Edges", []string{"No edge has reported.", "tenet edge --bundle"}},
 		{"projects", "/operations/projects", "Projects", []string{"default", "New project", "Tests required"}},
 		{"a project's operations", "/p/default/operations", "Project default", []string{"Where no rule covers the subject", "decision request", "Floor", "Stored verdicts", "record_retention"}},

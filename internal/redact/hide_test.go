@@ -46,7 +46,7 @@ func TestManyLinesOfKeysTakeLittleTime(t *testing.T) {
 	}
 	start := time.Now()
 	_, found := redact.New().Text(keys.String())
-	if took := time.Since(start); took > 4*time.Second || len(found) != 50_000 {
+	if took := time.Since(start); took > 30*time.Second || len(found) != 50_000 { // squared, it would take minutes
 		t.Errorf("%d secrets found in %v", len(found), took)
 	}
 }
