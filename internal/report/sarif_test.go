@@ -17,7 +17,7 @@ func described() (*rule.Evaluation, map[string]*rule.Rule) {
 		Locations: []rule.Location{{FilePath: "a b.go", StartLine: 3, EndLine: 3, Snippet: "key"}},
 	}}}
 	return e, map[string]*rule.Rule{e.RuleVerdicts[0].RuleID: {
-		ID: e.RuleVerdicts[0].RuleID, Rationale: "Whoever reads the code has the key.", Tags: []string{"security", "secrets"},
+		ID: e.RuleVerdicts[0].RuleID, Rationale: "All who read the code have the key.", Tags: []string{"security", "secrets"},
 		SourceRefs: []rule.SourceRef{{Kind: "standard", URI: "https://owasp.test/keys", Section: "2"}},
 	}}
 }
@@ -47,7 +47,7 @@ func TestSARIFDescribesRules(t *testing.T) {
 			t.Errorf("%s: security-severity %q", c.name, got)
 		}
 		if c.o.Rules != nil && c.name != "a rule of style" {
-			if !strings.Contains(*d.Help.Text, "Why: Whoever reads the code has the key.") || !strings.Contains(*d.Help.Text, "https://owasp.test/keys 2") {
+			if !strings.Contains(*d.Help.Text, "Why: All who read the code have the key.") || !strings.Contains(*d.Help.Text, "https://owasp.test/keys 2") {
 				t.Errorf("%s: help %q", c.name, *d.Help.Text)
 			}
 			if tags, _ := json.Marshal(d.Properties.Tags); string(tags) != `["security","secrets"]` {

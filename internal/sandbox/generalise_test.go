@@ -123,7 +123,7 @@ func TestProposalsThatAreRefused(t *testing.T) {
 			t.Errorf("%s is proposed: %+v", name, got)
 		}
 		if last := model.Requests()[1].Prompt; !strings.Contains(last, tt.why) {
-			t.Errorf("%s: the model is told %s", name, last)
+			t.Errorf("%s: the model gets %s", name, last)
 		}
 	}
 }
