@@ -225,7 +225,7 @@ func (s *Approvals) event(t rule.EventType, a *store.ApprovalRecord, view *corpu
 // Use takes one use of an approval for an evaluation, in the transaction that records the evaluation. It is a conflict if the approval
 // cannot be used any more, and if it is not the requester's.
 func (s *Approvals) Use(ctx context.Context, tx store.Tx, projectID, id, requester, evaluationID string) error {
-	a, err := s.hold(ctx, tx, projectID, id)
+	a, err := s.cfg.hold(ctx, tx, projectID, id)
 	if err != nil {
 		return err
 	}
@@ -256,12 +256,12 @@ func (s *Approvals) Get(ctx context.Context, projectID, id string) (rule.Approva
 
 // hold returns an approval that nobody changes until the transaction ends, which has locked the chain of the project. The error is
 // [store.ErrDamaged] if the audit log does not explain it as it is.
-func (s *Approvals) hold(ctx context.Context, tx store.Tx, projectID, id string) (store.ApprovalRecord, error) {
+func (c *Config) hold(ctx context.Context, tx store.Tx, projectID, id string) (store.ApprovalRecord, error) {
 	if err := tx.Approvals.Hold(ctx, projectID, id); err != nil {
 		return store.ApprovalRecord{}, err
 	}
-	if s.cfg.InForce != nil {
-		if err := s.cfg.InForce.CheckRowIn(ctx, tx, projectID, store.ApprovalInForce, id); err != nil {
+	if c.InForce != nil {
+		if err := c.InForce.CheckRowIn(ctx, tx, projectID, store.ApprovalInForce, id); err != nil {
 			return store.ApprovalRecord{}, err
 		}
 	}

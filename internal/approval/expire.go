@@ -70,7 +70,7 @@ func (s *Approvals) settleDue(ctx context.Context, due *store.ApprovalRecord) er
 		if _, err := tx.Audit.Lock(ctx, due.ProjectID); err != nil {
 			return err
 		}
-		a, err := s.hold(ctx, tx, due.ProjectID, due.ID)
+		a, err := s.cfg.hold(ctx, tx, due.ProjectID, due.ID)
 		if err != nil {
 			return err
 		}
