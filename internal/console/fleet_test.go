@@ -59,6 +59,9 @@ func TestEdgesWithoutScripts(t *testing.T) {
 			t.Errorf("after %s: %+v", tt.do, o)
 		}
 	}
+	if page := v.get("/p/default/fleet").body; strings.Contains(page, "Forget it for good") {
+		t.Error("an edge that reports is offered to be forgotten")
+	}
 	reviewer := n.signedIn(n.key("reviewer", "reviewer", "default"))
 	if page := reviewer.get("/p/default/fleet").body; strings.Contains(page, "Re-read</button>") || !strings.Contains(page, "your role is reviewer") {
 		t.Error("a reviewer is offered orders")
@@ -66,6 +69,27 @@ func TestEdgesWithoutScripts(t *testing.T) {
 	if r := reviewer.post("/p/default/fleet", "do", "pause", "edge", "till-7"); r.status != http.StatusForbidden || orders().Paused {
 		t.Errorf("a reviewer pauses an edge: %d", r.status)
 	}
+}
+
+// TestAnEdgeIsForgottenFromThePage takes an edge out of the fleet. Its name is refused from then on.
+func TestAnEdgeIsForgottenFromThePage(t *testing.T) {
+	n := newNode(t, nil)
+	v := n.visitor()
+	n.reports("till-7")
+	n.reports("till-8")
+	reviewer := n.signedIn(n.key("reviewer", "reviewer", "default"))
+	if r := reviewer.post("/p/default/fleet", "do", "forget", "edge", "till-7"); r.status != http.StatusForbidden {
+		t.Errorf("a reviewer forgets an edge: %d", r.status)
+	}
+	if r := v.post("/p/default/fleet", "do", "forget", "edge", "till-7", "next", "/p/default/fleet"); r.status != http.StatusSeeOther {
+		t.Fatalf("%d %s", r.status, r.body)
+	}
+	page := v.get("/p/default/fleet").body
+	has(t, page, "The edge till-7 is forgotten. Its records stay.", "till-8")
+	if strings.Contains(page, "edge-till-7") {
+		t.Error("the forgotten edge is listed")
+	}
+	has(t, v.get("/p/default/audit").body, "edge forgotten")
 }
 
 // TestThePageOfEdgesIsLive changes while it is open, the alerts about edges lead to it, and releases show how far they have come.
