@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"tenet/internal/client"
+	"tenet/internal/store"
+	"tenet/internal/store/litetest"
+	"tenet/internal/store/sqlstore"
 	"tenet/internal/wire"
 	"tenet/internal/wire/op"
 )
@@ -71,25 +74,46 @@ func TestEdgesWithoutScripts(t *testing.T) {
 	}
 }
 
-// TestAnEdgeIsForgottenFromThePage takes an edge out of the fleet. Its name is refused from then on.
+// TestAnEdgeIsForgottenFromThePage takes an edge that is silent out of the fleet.
 func TestAnEdgeIsForgottenFromThePage(t *testing.T) {
-	n := newNode(t, nil)
+	data := litetest.Dir(t)
+	n := newNode(t, map[string]string{"data": data})
 	v := n.visitor()
 	n.reports("till-7")
 	n.reports("till-8")
-	reviewer := n.signedIn(n.key("reviewer", "reviewer", "default"))
-	if r := reviewer.post("/p/default/fleet", "do", "forget", "edge", "till-7"); r.status != http.StatusForbidden {
-		t.Errorf("a reviewer forgets an edge: %d", r.status)
+	s, err := sqlstore.OpenSQLite(t.Context(), data, sqlstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	if err := s.Update(t.Context(), func(tx store.Tx) error {
+		e, err := tx.Edges.Get(t.Context(), "default", "till-7")
+		if err != nil {
+			return err
+		}
+		e.SeenAt = time.Now().Add(-time.Hour)
+		return tx.Edges.Seen(t.Context(), []store.Edge{e})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	page := v.get("/p/default/fleet").body
+	has(t, page, "silent", "Forget", "Its records here stay; its name is refused. 40 that waited there would not be taken.")
+	if n := strings.Count(page, "Forget it for good"); n != 1 {
+		t.Errorf("%d edges are offered to be forgotten", n)
 	}
 	if r := v.post("/p/default/fleet", "do", "forget", "edge", "till-7", "next", "/p/default/fleet"); r.status != http.StatusSeeOther {
 		t.Fatalf("%d %s", r.status, r.body)
 	}
-	page := v.get("/p/default/fleet").body
+	page = v.get("/p/default/fleet").body
 	has(t, page, "The edge till-7 is forgotten. Its records stay.", "till-8")
 	if strings.Contains(page, "edge-till-7") {
 		t.Error("the forgotten edge is listed")
 	}
 	has(t, v.get("/p/default/audit").body, "edge forgotten")
+	reviewer := n.signedIn(n.key("reviewer", "reviewer", "default"))
+	if r := reviewer.post("/p/default/fleet", "do", "forget", "edge", "till-8"); r.status != http.StatusForbidden {
+		t.Errorf("a reviewer forgets an edge: %d", r.status)
+	}
 }
 
 // TestThePageOfEdgesIsLive changes while it is open, the alerts about edges lead to it, and releases show how far they have come.
