@@ -57,7 +57,7 @@ func (k *candidatesListCommand) Run(ctx context.Context, s *session, c *client.C
 	if err != nil {
 		return err
 	}
-	defer s.noteAddress("", "discovery", "scans", id)
+	defer noteAddress(s, "", "discovery", "scans", id)
 	if list == nil {
 		list = []wire.Candidate{}
 	}

@@ -71,7 +71,7 @@ func (k *casesGenerateCommand) Run(ctx context.Context, s *session, c *client.Cl
 		return nil
 	})
 	if err == nil {
-		s.noteAddress("", "rules", k.Rule)
+		noteAddress(s, "", "rules", k.Rule)
 	}
 	return err
 }

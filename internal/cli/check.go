@@ -306,7 +306,7 @@ func (k *checkCommand) report(s *session, e *rule.Evaluation, known map[*rule.Ru
 	o := k.options(s, known)
 	o.Color = s.colour && k.Output == ""
 	if !s.scratch && !empty {
-		defer s.notePage(e)
+		defer notePage(s, e)
 	}
 	if k.Output == "" {
 		return report.Write(s.out, report.Format(k.Format), e, o)

@@ -13,15 +13,15 @@ import (
 
 // notePage notes the address of the page that shows an answer in the console, if a server has given it and has such a page. It goes to stderr, so
 // that stdout is the same with and without a server.
-func (s *session) notePage(answer any) {
+func notePage(s *session, answer any) {
 	if project, page := pageOf(answer); len(page) > 0 {
-		s.noteAddress(project, page...)
+		noteAddress(s, project, page...)
 	}
 }
 
 // noteAddress notes the address of a page of a project, by the parts of its path. The project may be empty for that of the session.
-func (s *session) noteAddress(project string, page ...string) {
-	server := s.webAddress()
+func noteAddress(s *session, project string, page ...string) {
+	server := webAddress(s)
 	if server == "" {
 		return
 	}
@@ -39,7 +39,7 @@ func (s *session) noteAddress(project string, page ...string) {
 }
 
 // webAddress is the address of the server in use; empty with an embedded database.
-func (s *session) webAddress() string {
+func webAddress(s *session) string {
 	if s.globals == nil || s.globals.Data != "" || s.globals.DatabaseURL != "" {
 		return ""
 	}

@@ -58,7 +58,7 @@ func (k *snapshotsGatesCommand) Run(ctx context.Context, s *session) error {
 		if err := show(s, k.output, gates, nil, func(s *session, gates wire.Gates) error { return printGates(s, environment, &gates) }); err != nil {
 			return err
 		}
-		s.noteAddress("", "releases", "environments", k.Environment, "gates")
+		noteAddress(s, "", "releases", "environments", k.Environment, "gates")
 		return nil
 	})
 }

@@ -36,7 +36,7 @@ func (k *reportCommand) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		defer s.noteAddress("", "report")
+		defer noteAddress(s, "", "report")
 		if k.Format = k.or(k.Format); k.Format == "json" {
 			return printJSON(s.out, r)
 		}

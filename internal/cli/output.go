@@ -44,7 +44,7 @@ func show[T any](s *session, o output, answer T, err error, print func(*session,
 		err = paged(s, func() error { return print(s, answer) })
 	}
 	if err == nil {
-		s.notePage(answer)
+		notePage(s, answer)
 	}
 	return err
 }

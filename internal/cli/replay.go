@@ -121,7 +121,7 @@ func (k *feedbackCommand) Run(ctx context.Context, s *session) error {
 			return err
 		})
 		if err == nil {
-			s.noteAddress("", "evaluations", k.Evaluation)
+			noteAddress(s, "", "evaluations", k.Evaluation)
 		}
 		return err
 	})

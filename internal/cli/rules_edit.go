@@ -234,7 +234,7 @@ func (k *rulesEditCommand) inEditor(ctx context.Context, s *session, c *client.C
 		return nil
 	}
 	if err == nil && len(stored) == 1 {
-		s.notePage(stored[0])
+		notePage(s, stored[0])
 	}
 	return err
 }

@@ -175,7 +175,7 @@ func each(s *session, o output, rules []rule.Rule, change func(*rule.Rule) (chan
 		}
 	}
 	if len(list) == 1 {
-		s.notePage(list[0])
+		notePage(s, list[0])
 	}
 	for _, err := range failures {
 		printError(s, err)

@@ -180,7 +180,7 @@ func (k *scanCommand) print(ctx context.Context, s *session, c *client.Client, r
 	if report.LeftOut == nil {
 		report.LeftOut = []leftOut{}
 	}
-	defer s.notePage(*report)
+	defer notePage(s, *report)
 	switch k.Format {
 	case "json":
 		return printJSON(s.out, report)

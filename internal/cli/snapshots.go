@@ -209,7 +209,7 @@ func (k *snapshotsSimulateCommand) Run(ctx context.Context, s *session) error {
 			return err
 		}
 		if err = show(s, k.output, simulation, nil, printSimulation); err == nil {
-			s.noteAddress("", "releases", "simulations", run.ID)
+			noteAddress(s, "", "releases", "simulations", run.ID)
 		}
 		if err == nil && k.FailOn != "never" && !wire.Risk(k.FailOn).Above(simulation.RiskLevel) {
 			return exit(exitFound)

@@ -116,7 +116,7 @@ func (k *submitCommand) report(s *session, a *wire.SubmissionAnswer, policy unde
 	if err != nil && !errors.Is(err, syscall.EPIPE) {
 		return err
 	}
-	s.notePage(a.Evaluation)
+	notePage(s, a.Evaluation)
 	return verdict(s, &a.Evaluation, k.FailOn, policy)
 }
 
