@@ -50,7 +50,18 @@ func (k *rulesConflictsCommand) Run(ctx context.Context, s *session, c *client.C
 		State: k.State, RuleID: k.Rule, FoundBy: k.FoundBy, MinConfidence: k.MinConfidence, SeverityMin: k.SeverityMin, Q: k.Words,
 		PageQuery: wire.PageQuery{PageSize: k.Limit},
 	}))
-	return showPage(s, k.output, page, err, printConflictList)
+	if err := showPage(s, k.output, page.Page, err, printConflictList); err != nil {
+		return err
+	}
+	notePairsLeftOut(s, page.LeftOut)
+	return nil
+}
+
+// notePairsLeftOut says how many contradictions the server has found and does not list.
+func notePairsLeftOut(s *session, n int) {
+	if n > 0 {
+		s.note("%d more contradictions are left out: of a rule the 10 strongest suggestions are kept, of a project 5,000. Decide on some, then run tenet conflicts scan", n)
+	}
 }
 
 // printConflictList shows conflicts for people.
@@ -226,6 +237,7 @@ func (k *conflictsScanCommand) Run(ctx context.Context, s *session) error {
 		list, err := client.Get(ctx, c, op.ListConflicts.Where(wire.ConflictQuery{State: store.ConflictSuggested, PageQuery: wire.PageQuery{PageSize: 1}}))
 		if err == nil {
 			s.note("all rules are compared; conflicts to decide on: %d (tenet rules conflicts --state suggested)", list.Total)
+			notePairsLeftOut(s, list.LeftOut)
 		}
 		return err
 	})
