@@ -17,7 +17,7 @@ import (
 	"tenet/internal/wire"
 )
 
-// waiting is what waits of one kind in a place.
+// waiting lists the things of one kind that wait in a place.
 type waiting struct {
 	items []wire.QueueItem
 	words []string // the title and the detail of each in lower case; an evaluation is described later
