@@ -66,15 +66,13 @@ func printFleet(s *session, f wire.Fleet) error {
 // edgeRef names an edge on the command line.
 type edgeRef struct {
 	Edge string `arg:"" type:"filled" help:"Name of the edge."`
+	output
 }
 
 // order changes the orders of an edge.
 func (k edgeRef) order(ctx context.Context, s *session, c *client.Client, change wire.ChangeEdge, done string) error {
-	_, err := client.Call(ctx, c, op.ChangeEdge.At(k.Edge), change)
-	if err == nil {
-		s.note("%s %s, from its next report on", k.Edge, done)
-	}
-	return err
+	edge, err := client.Call(ctx, c, op.ChangeEdge.At(k.Edge), change)
+	return noted(s, k.output, edge, err, func(wire.FleetEdge) string { return fmt.Sprintf("%s %s, from its next report on", k.Edge, done) })
 }
 
 type fleetPinCommand struct{ edgeRef }
