@@ -82,7 +82,7 @@ func through(ctx context.Context, stages ...stage) error {
 }
 
 // traced makes a span of a stage and observes its time.
-func (r *run) traced(name string, s stage) stage {
+func traced(r *run, name string, s stage) stage {
 	observe := r.e.cfg.Observe
 	if !telemetry.On() && observe == nil {
 		return s
@@ -137,7 +137,7 @@ func (e *Evaluator) prepare(ctx context.Context, req Request) (*run, error) {
 		}
 	}
 	r := newRun(ctx, e, &req, e.cfg.Now())
-	return r, through(ctx, r.findPolicy, r.readRequest, r.traced("parse", r.parse), r.findRules, r.findNode, r.findWaivers)
+	return r, through(ctx, r.findPolicy, r.readRequest, traced(r, "parse", r.parse), r.findRules, r.findNode, r.findWaivers)
 }
 
 // conduct runs the stages behind [Evaluator.prepare] and returns the recorded evaluation.
@@ -151,7 +151,7 @@ func (r *run) conduct(ctx context.Context) (_ *rule.Evaluation, err error) {
 	if stopped != nil {
 		err = through(ctx, r.outline, stop(r, stopped), r.record)
 	} else {
-		err = through(ctx, r.traced("select", r.selectRules), r.decide, stopMeanwhile(r), r.traced("record", r.record))
+		err = through(ctx, traced(r, "select", r.selectRules), r.decide, stopMeanwhile(r), traced(r, "record", r.record))
 	}
 	if err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (r *run) conduct(ctx context.Context) (_ *rule.Evaluation, err error) {
 // decide finds the verdicts of the selected rules.
 func (r *run) decide(ctx context.Context) error {
 	setAside(r)
-	return through(ctx, r.outline, r.traced("check", r.takeChecks), r.traced("triage", r.findConcerned), r.limitQuestions, r.traced("judge", r.askJudge), r.conclude)
+	return through(ctx, r.outline, traced(r, "check", r.takeChecks), traced(r, "triage", r.findConcerned), r.limitQuestions, traced(r, "judge", r.askJudge), r.conclude)
 }
 
 func newRun(ctx context.Context, e *Evaluator, req *Request, start time.Time) *run {
