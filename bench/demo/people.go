@@ -123,7 +123,7 @@ func (y *year) present(ctx context.Context, endpoint string) error {
 	if err := y.decideCandidates(ctx, c, scan.ID); err != nil {
 		return err
 	}
-	var conflicts wire.Page[wire.Conflict]
+	var conflicts wire.ConflictPage
 	err = eventually(ctx, func() (bool, error) {
 		conflicts, err = client.Get(ctx, c, op.ListConflicts)
 		return conflicts.Total >= 2, err
