@@ -16,7 +16,7 @@ type errand struct {
 	facts                         string // a JSON object
 }
 
-// errands are what agents ask for at the end of a month.
+// errands lists the wishes of agents at the end of a month.
 func errands(month int) []errand {
 	return []errand{
 		{
@@ -35,9 +35,9 @@ func errands(month int) []errand {
 
 // confirm has people decide on errands of a month: they approve the first, which is then carried out, and reject the second. Nobody answers
 // the third in time.
-func (y *year) confirm(ctx context.Context, month int) error {
+func confirm(ctx context.Context, y *year, month int) error {
 	for i, one := range errands(month) {
-		id, err := y.askPeople(ctx, &one, "8h")
+		id, err := askPeople(ctx, y, &one, "8h")
 		if err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func (y *year) confirm(ctx context.Context, month int) error {
 }
 
 // askPeople has an agent ask for an errand and for an approval of it, and returns the id of the approval.
-func (y *year) askPeople(ctx context.Context, one *errand, wait string) (string, error) {
+func askPeople(ctx context.Context, y *year, one *errand, wait string) (string, error) {
 	r := one.request()
 	r.RequestApproval, r.Approval = true, &wire.ApprovalTerms{Reason: one.reason, ExpiresIn: wait}
 	e, err := y.as(services["agents"]).Evaluate(ctx, r)
@@ -80,9 +80,9 @@ func (e *errand) request() client.Evaluate {
 }
 
 // act leaves errands that wait for people now, and stops an agent.
-func (y *year) act(ctx context.Context) error {
+func act(ctx context.Context, y *year) error {
 	for _, one := range errands(13) {
-		if _, err := y.askPeople(ctx, &one, "168h"); err != nil {
+		if _, err := askPeople(ctx, y, &one, "168h"); err != nil {
 			return err
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 // endOfMonth does the work of people at the end of a month: feedback, waivers, a better rule, a release.
 func (y *year) endOfMonth(ctx context.Context, month int) error {
-	return errors.Join(y.giveFeedback(ctx), y.waive(ctx, month), y.revise(ctx, month), y.release(ctx, month), y.confirm(ctx, month), y.ship(ctx, month))
+	return errors.Join(y.giveFeedback(ctx), y.waive(ctx, month), y.revise(ctx, month), y.release(ctx, month), confirm(ctx, y, month), ship(ctx, y, month))
 }
 
 // giveFeedback judges the latest denials of some rules; most were right.
@@ -100,7 +100,7 @@ func (y *year) release(ctx context.Context, month int) error {
 
 // present makes what waits for people now: candidates, conflicts and alerts; some are decided, most are not. Webhooks go to an endpoint.
 func (y *year) present(ctx context.Context, endpoint string) error {
-	if err := y.subscribe(ctx, endpoint); err != nil {
+	if err := subscribe(ctx, y, endpoint); err != nil {
 		return err
 	}
 	c := y.as(reviewers[0])

@@ -40,7 +40,7 @@ func listen(ctx context.Context) (*endpoint, error) {
 func (e *endpoint) close() { _ = e.server.Close() }
 
 // subscribe makes webhooks for the events that follow.
-func (y *year) subscribe(ctx context.Context, address string) error {
+func subscribe(ctx context.Context, y *year, address string) error {
 	for _, p := range []wire.CreatePolicy{
 		{Name: "on-call", URL: address + "/on-call", EventTypes: rule.EventTypes},
 		{Name: "chat", URL: address + "/chat", Format: wire.FormatSlack, EventTypes: []rule.EventType{rule.CandidatesFound, rule.ApprovalRequested, rule.RuleSubmitted}},
@@ -58,11 +58,11 @@ func (y *year) subscribe(ctx context.Context, address string) error {
 
 // run makes what those see who run Tenet: edges, times for which records are kept, keys, a simulation, and a folder that scans leave out.
 func (y *year) run(ctx context.Context) error {
-	return errors.Join(y.act(ctx), y.simulate(ctx), y.leaveOut(ctx), y.keep(ctx), y.makeKeys(ctx), y.report(ctx), y.unsubscribe(ctx))
+	return errors.Join(act(ctx, y), simulate(ctx, y), leaveOut(ctx, y), keep(ctx, y), makeKeys(ctx, y), report(ctx, y), unsubscribe(ctx, y))
 }
 
 // unsubscribe disables the webhooks, whose endpoint is gone once the year is made.
-func (y *year) unsubscribe(ctx context.Context) error {
+func unsubscribe(ctx context.Context, y *year) error {
 	c := y.as("admin")
 	list, err := client.Get(ctx, c, op.ListPolicies)
 	if err != nil {
@@ -77,7 +77,7 @@ func (y *year) unsubscribe(ctx context.Context) error {
 }
 
 // simulate replays evaluations by the newest snapshot and by an old one.
-func (y *year) simulate(ctx context.Context) error {
+func simulate(ctx context.Context, y *year) error {
 	sample, c := 50, y.as(reviewers[0])
 	if len(y.snapshots) < 2 {
 		return errors.New("simulation: there are no two snapshots")
@@ -92,7 +92,7 @@ func (y *year) simulate(ctx context.Context) error {
 	})
 }
 
-func (y *year) leaveOut(ctx context.Context) error {
+func leaveOut(ctx context.Context, y *year) error {
 	_, err := client.Call(ctx, y.as(reviewers[0]), op.CreateExclusion, wire.CreateExclusion{Repository: "acme/platform-tools", Path: "docs/archive", Reason: "Policies of years ago."})
 	if err != nil {
 		return fmt.Errorf("exclusion: %w", err)
@@ -101,7 +101,7 @@ func (y *year) leaveOut(ctx context.Context) error {
 }
 
 // report has edges report how they fare, after the last change of what they evaluate by. They are invented: nothing runs there, so they soon count as silent.
-func (y *year) report(ctx context.Context) error {
+func report(ctx context.Context, y *year) error {
 	newest, err := client.Get(ctx, y.as("admin"), op.DescribeBundle.At("production"))
 	if err != nil {
 		return fmt.Errorf("edge: %w", err)
@@ -133,7 +133,7 @@ func (y *year) report(ctx context.Context) error {
 }
 
 // keep sets how long records are kept, proposes a shorter time, which waits for a second administrator, and places legal holds.
-func (y *year) keep(ctx context.Context) error {
+func keep(ctx context.Context, y *year) error {
 	c, least, shorter := y.as("admin"), 365, 180
 	times := wire.ChangeRetention{Kinds: map[string]wire.ChangeKeepTime{"evaluation": {Days: wire.Some(800), Minimum: &least}, "scan": {Days: wire.Some(400)}}}
 	if _, err := client.Call(ctx, c, op.ChangeRetention, times); err != nil {
@@ -158,7 +158,7 @@ func (y *year) keep(ctx context.Context) error {
 }
 
 // makeKeys makes the keys of Acme, rotates one and revokes them all: the console of a server without a key in force opens without a sign-in.
-func (y *year) makeKeys(ctx context.Context) error {
+func makeKeys(ctx context.Context, y *year) error {
 	c := y.as("admin")
 	var made []wire.CreatedKey
 	for _, k := range []wire.CreateKey{
@@ -174,7 +174,7 @@ func (y *year) makeKeys(ctx context.Context) error {
 		}
 		made = append(made, one)
 		if k.Role == "evaluator" && len(k.Networks) == 0 {
-			if err := y.use(ctx, one.Secret); err != nil {
+			if err := use(ctx, y, one.Secret); err != nil {
 				return fmt.Errorf("key %s: %w", k.Name, err)
 			}
 		}
@@ -193,7 +193,7 @@ func (y *year) makeKeys(ctx context.Context) error {
 }
 
 // use asks for an evaluation over the network, with a key.
-func (y *year) use(ctx context.Context, secret string) error {
+func use(ctx context.Context, y *year, secret string) error {
 	c, err := client.New("http://"+y.app.Addr(), secret, nil)
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 const warehouse = "warehouse"
 
 // setUpWarehouse makes the project with its rules.
-func (y *year) setUpWarehouse(ctx context.Context) error {
+func setUpWarehouse(ctx context.Context, y *year) error {
 	admin := y.as("admin")
 	_, err := client.Call(ctx, admin, op.CreateProject, wire.CreateProject{ID: warehouse, Name: "Warehouse", Description: "Orders, parcels and returns of Acme."})
 	if err != nil {
@@ -47,7 +47,7 @@ func (y *year) setUpWarehouse(ctx context.Context) error {
 }
 
 // ship has parcels of a month judged, and at the end of the year proposes a change, which waits for a second person.
-func (y *year) ship(ctx context.Context, month int) error {
+func ship(ctx context.Context, y *year, month int) error {
 	c := y.as("key:warehouse").InProject(warehouse)
 	for i := range 10 {
 		facts, err := json.Marshal(map[string]any{

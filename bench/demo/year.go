@@ -186,7 +186,7 @@ func (y *year) setUp(ctx context.Context) error {
 	if _, err = client.Call(ctx, admin, op.SetGates.At("production"), wire.Gates{Approvals: 1}); err != nil {
 		return err
 	}
-	return y.setUpWarehouse(ctx)
+	return setUpWarehouse(ctx, y)
 }
 
 // evaluate asks a few questions at the same moment, and remembers what the answers deny.
