@@ -70,7 +70,7 @@ func (k *candidatesListCommand) Run(ctx context.Context, s *session, c *client.C
 	if len(list) == 0 {
 		s.note("the scan %s has no such candidates", id)
 	}
-	return printCandidates(s, list)
+	return paged(s, func() error { return printCandidates(s, list) })
 }
 
 // newestScan is the scan that is named, or the newest.
