@@ -23,7 +23,7 @@ type question struct {
 // askJudge lets the judge decide the open rules, each on the part of the subject that it concerns. A rule that the judge
 // leaves out stays undecided.
 func (r *run) askJudge(ctx context.Context) error {
-	ctx = r.ownVerdicts(r.triage.After(ctx))
+	ctx = ownVerdicts(r.triage.After(ctx), r)
 	questions := r.questions()
 	var wg sync.WaitGroup
 	var joining sync.Mutex
@@ -48,7 +48,7 @@ func (r *run) askJudge(ctx context.Context) error {
 }
 
 // ownVerdicts has the judge keep its verdicts apart by the facts of who asks that the policy names.
-func (r *run) ownVerdicts(ctx context.Context) context.Context {
+func ownVerdicts(ctx context.Context, r *run) context.Context {
 	if r.policy == nil {
 		return ctx
 	}
