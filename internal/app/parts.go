@@ -20,6 +20,7 @@ import (
 	"tenet/internal/checkpoint"
 	"tenet/internal/config"
 	"tenet/internal/conflict"
+	"tenet/internal/corpus"
 	"tenet/internal/discover"
 	"tenet/internal/discover/assistant"
 	"tenet/internal/discover/code"
@@ -147,7 +148,7 @@ func (a *App) assembleRules(p *parts, registry *prometheus.Registry, queue job.Q
 			Updater: s, Alerts: s.Alerts, Audit: s.Audit, Counts: s.Counts, Feedback: s.Feedback, Health: s.Health, Projects: s.Projects, Rules: s.Rules,
 			Releases: s.Releases, TestCases: s.TestCases, Waivers: s.Waivers,
 		},
-		Views: a.live, Alerts: p.alerts, Now: now, Logger: log, Off: !cfg.Alerts, Working: func() bool { return a.working },
+		Views: a.live, Glances: corpus.Glances{Live: a.live}, Alerts: p.alerts, Now: now, Logger: log, Off: !cfg.Alerts, Working: func() bool { return a.working },
 		Settings: health.Settings{
 			DormantAfter: time.Duration(cfg.AlertDormantDays) * day, DenyRate: cfg.AlertDenyRate, DenyWindow: cfg.AlertDenyDays,
 			DenyMin: cfg.AlertDenyMin, HealthDrop: cfg.AlertHealthDrop, Quiet: time.Duration(cfg.AlertQuietDays) * day,
@@ -241,7 +242,7 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 	if a.edge == nil {
 		evaluating.Approvals = p.approvals
 	} else { // a signature vouches for the rules of an edge, not its own audit log
-		evaluating.Bundle, evaluating.Recorder, evaluating.Refuse = a.edge.bundle, recorder{writer, a.edge.ship}, p.book.Problem
+		evaluating.Bundle, evaluating.Recorder, evaluating.Refuse = a.edge.bundle, recorder{writer, a.edge.ship}, func(_ context.Context, projectID string) error { return p.book.Problem(projectID) }
 	}
 	p.evaluator = evaluate.New(evaluating)
 	if a.edge == nil {
