@@ -49,10 +49,11 @@ func (s Store) archive() record.Store {
 	return record.Store{Updater: s.Updater, Audit: s.Audit, Feedback: s.Feedback, Projects: s.Projects, Rules: s.Rules, Retention: s.Retention, TestCases: s.TestCases}
 }
 
-// Config sets up [New]. Views, Judge, Recorder, Checks and Now are required.
+// Config sets up [New]. Views, Judge, Checks and Now are required.
 type Config struct {
 	Views    corpus.Views
 	Judge    Judge
+	// Recorder makes records durable before they are answered; nil makes none, for programs that throw them away.
 	Recorder Recorder
 	// Estimate returns the calls that Judge would make to a model. Nil counts the verdicts alone.
 	Estimate func(s *subject.Subject, rules []*rule.Rule) rule.Estimate
@@ -86,6 +87,8 @@ type Config struct {
 	Bundle func() Bundle
 	// FailModes are the demands of the server on what callers do about rules that nothing could judge; nil without any.
 	FailModes rule.FailModes
+	// Observe is called with each stage of an evaluation and its time: parse, select, check, triage, judge or record. Nil does nothing.
+	Observe func(stage string, took time.Duration)
 	// Publish publishes violations that have happened, in the transaction of their record; nil publishes none.
 	Publish func(ctx context.Context, tx store.Tx, e rule.Event) error
 }

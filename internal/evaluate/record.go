@@ -19,6 +19,9 @@ import (
 func (r *run) record(ctx context.Context) error {
 	for {
 		err := appendRecord(ctx, r)
+		if damaged, ok := errors.AsType[unexplainedApproval](err); ok {
+			return damaged.err
+		}
 		if !errors.Is(err, errApprovalGone) {
 			return err
 		}
@@ -34,6 +37,9 @@ func appendRecord(ctx context.Context, r *run) error {
 		r.confirmation.used, r.confirmation.asked, r.answer.Approval = nil, nil, nil
 	}
 	r.answer.TotalLatencyMS = r.e.cfg.Now().Sub(r.start).Milliseconds()
+	if r.e.cfg.Recorder == nil {
+		return nil
+	}
 	rec := r.recorded()
 	entry := record.EntryOf(&rec)
 	entry.Actor = auth.ActorFrom(ctx).Name

@@ -58,11 +58,12 @@ type Book struct {
 	asked  chan string // projects that need a checkpoint soon
 	mu     sync.Mutex  // makes one checkpoint at a time
 	last   map[string]kept
-	sealed map[string]store.AuditEnd // ends of the logs whose last checkpoint needs nothing more
+	done   map[string]store.AuditEnd // ends of the logs whose last checkpoint needs nothing more
 	failed map[string]bool           // witnesses whose last call failed
 
 	state    sync.RWMutex
 	problems map[string]error // by project
+	sealed   time.Time        // when all logs had checkpoints of all their entries, or since when the book signs
 }
 
 // kept is the last checkpoint of a project, as the folder has it.
@@ -79,7 +80,7 @@ const suffix = ".checkpoint"
 
 // NewBook returns a Book that signs nothing until [Book.Open].
 func NewBook(cfg Config) *Book {
-	return &Book{cfg: cfg, asked: make(chan string, 64), last: map[string]kept{}, sealed: map[string]store.AuditEnd{}, failed: map[string]bool{}, problems: map[string]error{}}
+	return &Book{cfg: cfg, asked: make(chan string, 64), last: map[string]kept{}, done: map[string]store.AuditEnd{}, failed: map[string]bool{}, problems: map[string]error{}}
 }
 
 // Open makes the book ready to sign. It reads the last checkpoints that the folder has, and fails if one of them is not signed by a key of
@@ -88,7 +89,7 @@ func (b *Book) Open(ctx context.Context, with Signing) error {
 	if err := os.MkdirAll(with.Folder, 0o700); err != nil {
 		return err
 	}
-	b.Signing = with
+	b.Signing, b.sealed = with, b.cfg.Now()
 	files, err := os.ReadDir(b.Folder)
 	if err != nil {
 		return err
@@ -189,6 +190,7 @@ func (b *Book) SealAll(ctx context.Context) {
 		}
 	}
 	b.mu.Unlock()
+	began, all := b.cfg.Now(), true
 	for _, id := range slices.Sorted(maps.Keys(projects)) {
 		if ctx.Err() != nil {
 			return
@@ -196,8 +198,13 @@ func (b *Book) SealAll(ctx context.Context) {
 		if b.settled(id, ends[id]) {
 			continue
 		}
-		b.seal(ctx, id)
+		all = b.seal(ctx, id) && all
 		b.settle(id, ends[id])
+	}
+	if all {
+		b.state.Lock()
+		b.sealed = began
+		b.state.Unlock()
 	}
 }
 
@@ -205,7 +212,7 @@ func (b *Book) SealAll(ctx context.Context) {
 func (b *Book) settled(projectID string, end store.AuditEnd) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	was, ok := b.sealed[projectID]
+	was, ok := b.done[projectID]
 	return ok && was == end
 }
 
@@ -213,17 +220,29 @@ func (b *Book) settled(projectID string, end store.AuditEnd) bool {
 func (b *Book) settle(projectID string, end store.AuditEnd) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.sealed, projectID)
+	delete(b.done, projectID)
 	if last := b.last[projectID]; last.Size == end.Seq && end.Seq > 0 && last.stored && last.witnessed && b.Problem(projectID) == nil {
-		b.sealed[projectID] = end
+		b.done[projectID] = end
 	}
 }
 
-// seal is [Book.Seal] with its failures logged.
-func (b *Book) seal(ctx context.Context, projectID string) {
-	if err := b.Seal(ctx, projectID); err != nil && ctx.Err() == nil {
+// Age is the time since all logs had checkpoints of all their entries, as far as this book has signed them; false if it signs none.
+func (b *Book) Age() (time.Duration, bool) {
+	if b.Signer == nil {
+		return 0, false
+	}
+	b.state.RLock()
+	defer b.state.RUnlock()
+	return b.cfg.Now().Sub(b.sealed), true
+}
+
+// seal is [Book.Seal] with its failures logged. It reports whether the log has its checkpoint.
+func (b *Book) seal(ctx context.Context, projectID string) bool {
+	err := b.Seal(ctx, projectID)
+	if err != nil && ctx.Err() == nil {
 		b.cfg.Logger.ErrorContext(ctx, "no checkpoint of the audit log", slog.String("project", projectID), slog.Any("error", err))
 	}
+	return err == nil
 }
 
 // Seal makes a checkpoint of a project's log if it has grown, hands it to all places and asks the witnesses to cosign it. If the log does
