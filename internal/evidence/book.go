@@ -195,11 +195,11 @@ func (b *Book) SealAll(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if b.settled(id, ends[id]) {
+		if settled(b, id, ends[id]) {
 			continue
 		}
 		all = b.seal(ctx, id) && all
-		b.settle(id, ends[id])
+		settle(b, id, ends[id])
 	}
 	if all {
 		b.state.Lock()
@@ -209,7 +209,7 @@ func (b *Book) SealAll(ctx context.Context) {
 }
 
 // settled reports whether a log has had its checkpoint with all that belongs to it, and is as it was then.
-func (b *Book) settled(projectID string, end store.AuditEnd) bool {
+func settled(b *Book, projectID string, end store.AuditEnd) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	was, ok := b.done[projectID]
@@ -217,7 +217,7 @@ func (b *Book) settled(projectID string, end store.AuditEnd) bool {
 }
 
 // settle notes the end of a log if its last checkpoint is of it and needs nothing more.
-func (b *Book) settle(projectID string, end store.AuditEnd) {
+func settle(b *Book, projectID string, end store.AuditEnd) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.done, projectID)

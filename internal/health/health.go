@@ -109,8 +109,8 @@ func newMonitor(cfg Config) *Monitor {
 	return &Monitor{cfg: cfg, conditions: conditions{cfg.Store, cfg.Views, cfg.Alerts, cfg.Settings, cfg.Now, cfg.Denials, cfg.Logger}}
 }
 
-// inBackground is a Monitor for rounds over all projects, which keep no views in memory.
-func (m *Monitor) inBackground() *Monitor {
+// inBackground returns a Monitor for rounds over all projects, which keep no views in memory.
+func inBackground(m *Monitor) *Monitor {
 	cfg := m.cfg
 	if cfg.Glances != nil {
 		cfg.Views = cfg.Glances
@@ -127,7 +127,7 @@ const (
 
 // Handlers returns the handlers of the jobs, by kind.
 func (m *Monitor) Handlers() map[string]job.Handler {
-	m = m.inBackground()
+	m = inBackground(m)
 	return map[string]job.Handler{
 		CountKind: func(ctx context.Context, _ wire.Job, progress func(done, total int)) error {
 			behind, err := m.cfg.Store.Counts.Uncounted(ctx)
