@@ -60,6 +60,23 @@ func (p *parts) registerGauges(registry *prometheus.Registry, pools func() []sto
 			},
 		},
 		metric.Gauge{
+			Name: "tenet_replica_behind_milliseconds", Help: "By how much a replica of the database is behind.", Labels: []string{"pool"},
+			Read: ofReplicas(pools, func(p *store.Pool) int { return int(p.Behind.Milliseconds()) }),
+		},
+		metric.Gauge{
+			Name: "tenet_replica_left_out", Help: "1 if no reads go to a replica of the database, since it is too far behind or does not answer.", Labels: []string{"pool"},
+			Read: ofReplicas(pools, func(p *store.Pool) int {
+				if p.Problem != "" {
+					return 1
+				}
+				return 0
+			}),
+		},
+		metric.Gauge{
+			Name: "tenet_replica_reads", Help: "Reads that this node has sent to a replica of the database since it started.", Labels: []string{"pool"},
+			Read: ofReplicas(pools, func(p *store.Pool) int { return int(p.Reads) }),
+		},
+		metric.Gauge{
 			Name: "tenet_servers", Help: "Servers of the cluster: live ones, and those lost within the last day.", Labels: []string{"status"},
 			Read: func(ctx context.Context) ([]metric.Sample, error) {
 				live, lost, err := servers.Live(ctx)
@@ -103,4 +120,16 @@ func (p *parts) registerGauges(registry *prometheus.Registry, pools func() []sto
 			},
 		},
 	)
+}
+
+// ofReplicas reads a figure of each replica.
+func ofReplicas(pools func() []store.Pool, figure func(*store.Pool) int) func(context.Context) ([]metric.Sample, error) {
+	return func(context.Context) (samples []metric.Sample, err error) {
+		for _, p := range pools() {
+			if p.Replica {
+				samples = append(samples, metric.Sample{Value: figure(&p), Labels: []string{p.Name}})
+			}
+		}
+		return samples, nil
+	}
 }

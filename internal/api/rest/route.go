@@ -37,6 +37,8 @@ type Operation struct {
 	Status      int // of success; 0 is 200, or 204 without a body
 	// Asks means that the operation is part of asking for an evaluation: keys with the scope evaluate may call it.
 	Asks bool
+	// Lags means that a replica of the database may answer, which is behind by seconds: for lists and figures, never for what a decision rests on.
+	Lags bool
 }
 
 // Created is the answer to a request that makes something.
@@ -84,6 +86,7 @@ type Endpoint struct {
 	signer   *Signer
 	asks     bool // see [Operation.Asks]
 	reads    bool // it changes nothing, by its method
+	lags     bool // see [Operation.Lags]
 	inner    bool // another protocol, which reads the body and sends requests of its own
 }
 
@@ -126,7 +129,7 @@ func (r *Router) mount(o Operation, in, out reflect.Type, run func(ctx context.C
 	s := r.server
 	e := &Endpoint{
 		server: s, Role: o.Role, Place: o.Place, query: map[string]bool{}, status: o.Status, asks: o.Asks,
-		reads: strings.HasPrefix(o.Route, http.MethodGet+" ") && o.Role != auth.Evaluator,
+		reads: strings.HasPrefix(o.Route, http.MethodGet+" ") && o.Role != auth.Evaluator, lags: o.Lags,
 	}
 	if o.Place == OwnProject || o.Place == OwnOrAll || o.Place == OwnOrEach {
 		e.params = s.schemas.inputParams(reflect.TypeFor[projectQuery]())
