@@ -51,8 +51,8 @@ func (s Store) archive() record.Store {
 
 // Config sets up [New]. Views, Judge, Checks and Now are required.
 type Config struct {
-	Views    corpus.Views
-	Judge    Judge
+	Views corpus.Views
+	Judge Judge
 	// Recorder makes records durable before they are answered; nil makes none, for programs that throw them away.
 	Recorder Recorder
 	// Estimate returns the calls that Judge would make to a model. Nil counts the verdicts alone.
@@ -80,7 +80,7 @@ type Config struct {
 	// Agents knows the agents that act, and which are suspended; nil suspends none.
 	Agents Agents
 	// Refuse returns an error if a project must not be evaluated, such as one whose history was changed; nil refuses none.
-	Refuse func(projectID string) error
+	Refuse func(ctx context.Context, projectID string) error
 	// Approvals keeps the confirmations of people. Nil asks for none and uses none.
 	Approvals Approvals
 	// Bundle returns by which bundle an edge evaluates now. Nil on servers.
