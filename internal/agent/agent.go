@@ -45,6 +45,8 @@ type Request struct {
 	NodeID      string // federation node whose rules count; empty for none
 	Environment string // whose active snapshot counts; empty for the live rules
 	Mode        rule.Mode
+	// Ask asks people for an approval of what is judged, where it needs confirmation.
+	Ask wire.ApprovalAsk
 	// Store keeps what the author writes, as a draft.
 	Store bool
 	// Decided, if not nil, gets each verdict of an evaluation once it is final.

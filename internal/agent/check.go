@@ -101,6 +101,9 @@ func replyOf(e *rule.Evaluation) *reply {
 		default:
 			out.reasoning = "There was nothing in it that a rule could be held against, so a person has to confirm it."
 		}
+		if a := e.Approval; a != nil {
+			out.followUps = append(out.followUps, fmt.Sprintf("People are asked for the approval %s: %s. Once they have approved, ask exactly the same again, in a session of its own.", a.ID, a.URL))
+		}
 		for _, v := range warnings[:min(len(warnings), 3)] {
 			out.followUps = append(out.followUps, label(&v)+": "+text.Clip(v.Reasoning, 300, " ..."))
 		}

@@ -31,13 +31,13 @@ func askOf(r *wire.AgentAskRequest) agent.Request {
 
 func checkOf(r *wire.AgentCheckRequest) agent.Request {
 	req := agentRequest(r.AgentIntent, r.AgentPlace, r.AgentChange, r.Facts)
-	req.Mode = r.Mode
+	req.Mode, req.Ask = r.Mode, r.ApprovalAsk
 	return req
 }
 
 func reviewOf(r *wire.AgentReviewRequest) agent.Request {
 	req := agentRequest(r.AgentIntent, r.AgentPlace, r.AgentChange, nil)
-	req.Mode = r.Mode
+	req.Mode, req.Ask = r.Mode, r.ApprovalAsk
 	return req
 }
 

@@ -30,7 +30,7 @@ type agentEvaluator struct{ *evaluate.Evaluator }
 // Evaluate implements agent.Evaluator.
 func (e agentEvaluator) Evaluate(ctx context.Context, req *agent.Request) (*rule.Evaluation, error) {
 	return e.Evaluator.Evaluate(ctx, evaluate.Request{
-		ProjectID: req.ProjectID, Input: req.Input, Decided: req.Decided,
+		ProjectID: req.ProjectID, Input: req.Input, Decided: req.Decided, ApprovalAsk: req.Ask,
 		EvaluateOptions: wire.EvaluateOptions{
 			NodeID: req.NodeID, Environment: req.Environment, Mode: req.Mode,
 			MaxRules: evaluate.MaxMaxRules, // an intent names no limit

@@ -383,3 +383,34 @@ func TestAnswersOfAgentsAreWhatTheDescriptionSays(t *testing.T) {
 		}
 	}
 }
+
+// An agent asks people for an approval of what it has checked, and uses it when it asks again.
+func TestAgentsAskForApprovals(t *testing.T) {
+	t.Parallel()
+	a, address := servedAgents(t, nil, map[string]string{"data": litetest.Dir(t)})
+	keyFor(t, a, auth.Admin, "*")
+	ann, bot := keyFor(t, a, auth.Reviewer, rule.DefaultProject), keyFor(t, a, auth.Evaluator, rule.DefaultProject)
+	const body = `{"intent": "Delete the table customers_copy in the staging database", "request_approval": true}`
+	check := func() (out wire.AgentAnswerOf[wire.AgentCheckResult]) {
+		t.Helper()
+		status, _, raw := fetchAgent(t, http.MethodPost, address+"/agent/check", bot, body)
+		if err := json.Unmarshal(raw, &out); err != nil || status != http.StatusOK || out.Result == nil {
+			t.Fatalf("%d %s", status, raw)
+		}
+		return out
+	}
+	asked := check()
+	approval := asked.Result.Evaluation.Approval
+	if asked.Status != wire.AgentPendingApproval || approval == nil || approval.State != rule.ApprovalPending || !strings.Contains(strings.Join(asked.FollowUps, " "), approval.URL) {
+		t.Fatalf("asked: %+v, %+v", asked, approval)
+	}
+	if status, _, raw := fetchAgent(t, http.MethodPost, address+"/api/v1/approvals/"+approval.ID+"/approve", ann, `{"reason": "a copy"}`); status != http.StatusOK {
+		t.Fatalf("approving: %d %s", status, raw)
+	}
+	if got := check(); !got.Result.Allowed || got.Status != wire.AgentCompleted {
+		t.Errorf("after the approval: %+v", got)
+	}
+	if got := check(); got.Result.Allowed {
+		t.Error("the approval was used twice")
+	}
+}

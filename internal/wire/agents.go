@@ -186,6 +186,7 @@ type AgentCheckRequest struct {
 	AgentFacts
 	AgentMode
 	AgentPlace
+	ApprovalAsk
 }
 
 // AgentReviewRequest asks for a review of a change.
@@ -194,6 +195,7 @@ type AgentReviewRequest struct {
 	AgentChange
 	AgentMode
 	AgentPlace
+	ApprovalAsk
 }
 
 // AgentAuthorRequest asks for a rule.

@@ -298,6 +298,8 @@ export interface AgentCheckAnswer {
 }
 
 export interface AgentCheckRequest {
+  /** What the approval is to be worth, with request_approval. */
+  approval?: ApprovalTerms | null;
   /** Unified diff text. */
   diff?: string | null;
   /** Count by the snapshot that is active there instead of the live rules; 409 if nothing is deployed there. */
@@ -314,6 +316,8 @@ export interface AgentCheckRequest {
   node_id?: string | null;
   /** Repository identifier. */
   repository?: string | null;
+  /** Ask people for an approval if the overall verdict is NEEDS_CONFIRMATION; the answer's approval names it. */
+  request_approval?: boolean | null;
   /** Scope; absent means every scope. */
   scope?: string | null;
   /** Session of an earlier answer, to go on with it; absent begins one. */
@@ -365,6 +369,8 @@ export interface AgentReviewAnswer {
 }
 
 export interface AgentReviewRequest {
+  /** What the approval is to be worth, with request_approval. */
+  approval?: ApprovalTerms | null;
   /** Unified diff text. */
   diff?: string | null;
   /** Count by the snapshot that is active there instead of the live rules; 409 if nothing is deployed there. */
@@ -379,6 +385,8 @@ export interface AgentReviewRequest {
   node_id?: string | null;
   /** Repository identifier. */
   repository?: string | null;
+  /** Ask people for an approval if the overall verdict is NEEDS_CONFIRMATION; the answer's approval names it. */
+  request_approval?: boolean | null;
   /** Scope; absent means every scope. */
   scope?: string | null;
   /** Session of an earlier answer, to go on with it; absent begins one. */

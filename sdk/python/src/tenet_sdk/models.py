@@ -744,6 +744,8 @@ class AgentCheckAnswer(Struct, kw_only=True, omit_defaults=True):
 
 
 class AgentCheckRequest(Struct, kw_only=True, omit_defaults=True):
+    approval: ApprovalTerms | None = None
+    """What the approval is to be worth, with request_approval."""
     diff: str | None = None
     """Unified diff text."""
     environment: Literal["production", "staging", "development"] | None = None
@@ -760,6 +762,8 @@ class AgentCheckRequest(Struct, kw_only=True, omit_defaults=True):
     """Federation node whose effective rules count; absent means all rules."""
     repository: str | None = None
     """Repository identifier."""
+    request_approval: bool | None = None
+    """Ask people for an approval if the overall verdict is NEEDS_CONFIRMATION; the answer's approval names it."""
     scope: str | None = None
     """Scope; absent means every scope."""
     session_id: str | None = None
@@ -811,6 +815,8 @@ class AgentReviewAnswer(Struct, kw_only=True, omit_defaults=True):
 
 
 class AgentReviewRequest(Struct, kw_only=True, omit_defaults=True):
+    approval: ApprovalTerms | None = None
+    """What the approval is to be worth, with request_approval."""
     diff: str | None = None
     """Unified diff text."""
     environment: Literal["production", "staging", "development"] | None = None
@@ -825,6 +831,8 @@ class AgentReviewRequest(Struct, kw_only=True, omit_defaults=True):
     """Federation node whose effective rules count; absent means all rules."""
     repository: str | None = None
     """Repository identifier."""
+    request_approval: bool | None = None
+    """Ask people for an approval if the overall verdict is NEEDS_CONFIRMATION; the answer's approval names it."""
     scope: str | None = None
     """Scope; absent means every scope."""
     session_id: str | None = None
