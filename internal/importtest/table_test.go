@@ -45,7 +45,8 @@ var table = map[string]row{
 	"auth":       {layer: block, imports: []string{"audit", "rule", "store"}},
 	"blocks":     {layer: block},
 	"change":     {layer: block, imports: []string{"audit", "auth", "corpus", "rule", "store"}},
-	"check":      {layer: block, imports: []string{"diff", "rule", "shell", "subject"}},
+	"check":      {layer: block, imports: []string{"code", "diff", "rule", "shell", "subject"}},
+	"code":       {layer: block}, // calls, imports and the like of source code
 	"config":     {layer: block},
 	// What contradicts what is asked of discovery too, of candidates.
 	"conflict/contradict": {layer: block, imports: []string{"corpus", "lexicon", "norm", "rule"}},
@@ -247,7 +248,7 @@ var homes = map[string][]string{
 	"golang.org/x/mod":                       {"api", "audit/tree", "checkpoint", "cli", "evidence", "witness"},
 	"golang.org/x/oauth2":                    {"sso", "sso/login"},
 	"golang.org/x/net/html":                  {"blocks"},
-	"golang.org/x/text":                      {"blocks", "charset", "corpus", "document/extract"},
+	"golang.org/x/text":                      {"blocks", "charset", "code", "corpus", "document/extract"},
 	"google.golang.org/grpc":                 {"app", "gateway/extauthz", "gateway/extmcp", "gateway/extmcp/extmcppb"},
 	"modernc.org/sqlite":                     {"store/sqlstore"},
 	"mvdan.cc/sh":                            {"shell"},

@@ -3,7 +3,7 @@ package rule
 // Check decides a rule without a model. Exactly one of CEL and Pattern is set.
 type Check struct {
 	// CEL is a Common Expression Language expression of type bool that says what must hold. True keeps the rule.
-	CEL string `json:"cel,omitempty" yaml:"cel,omitempty" doc:"CEL expression that must hold. Variables: subject, facts, diff, files." example:"facts.amount <= 10000"`
+	CEL string `json:"cel,omitempty" yaml:"cel,omitempty" doc:"CEL expression that must hold. Variables: subject, facts, diff, files, commands, code." example:"facts.amount <= 10000"`
 	// Pattern finds text that breaks the rule.
 	Pattern *Pattern `json:"pattern,omitempty" yaml:"pattern,omitempty" doc:"Text pattern whose match breaks the rule."`
 	// When is a CEL guard; where it is false, the rule does not concern the subject.

@@ -1420,7 +1420,7 @@ export interface ChangedNode {
 }
 
 export interface Check {
-  /** CEL expression that must hold. Variables: subject, facts, diff, files. */
+  /** CEL expression that must hold. Variables: subject, facts, diff, files, commands, code. */
   cel?: string | null;
   /** both: the check alone gives ALLOW and DENY. deny: a hit is DENY, without a hit the rule goes to the judge. Default: both. */
   decides?: "both" | "deny" | (string & {}) | null;

@@ -1864,7 +1864,7 @@ class ChangedNode(Struct, kw_only=True, omit_defaults=True):
 
 class Check(Struct, kw_only=True, omit_defaults=True):
     cel: str | None = None
-    """CEL expression that must hold. Variables: subject, facts, diff, files."""
+    """CEL expression that must hold. Variables: subject, facts, diff, files, commands, code."""
     decides: str | None = None
     """both: the check alone gives ALLOW and DENY. deny: a hit is DENY, without a hit the rule goes to the judge. Default: both."""
     fix: str | None = None
