@@ -6,8 +6,11 @@ import (
 	"strings"
 )
 
+// assignments finds what is assigned.
+type assignments struct{ *reader }
+
 // assign notes the assignment of an operator.
-func (r *reader) assign(at int) {
+func (r assignments) assign(at int) {
 	around := r.around[at]
 	switch {
 	case (r.language == Python || r.language == Rust) && r.toks[at].text == "=" && r.is(around, "(", "${"):
@@ -19,7 +22,7 @@ func (r *reader) assign(at int) {
 	constant := end > at+1 && r.constant(at+1, end)
 	for _, n := range r.assigned(at) {
 		a := Assignment{r.span(min(n.at, at), max(at, min(end, len(r.toks))-1)), n.name, value, constant}
-		r.f.Assignments = add(r, r.f.Assignments, a)
+		r.f.Assignments = add(r.reader, r.f.Assignments, a)
 	}
 }
 
@@ -29,7 +32,7 @@ type assigned struct {
 }
 
 // assigned returns the names before an operator that assigns.
-func (r *reader) assigned(op int) []assigned {
+func (r assignments) assigned(op int) []assigned {
 	end := op - 1
 	if r.is(end, "}", "]", ")") && r.partner[end] >= 0 && !r.callable(r.partner[end]-1) { // a pattern
 		return r.pattern(r.partner[end], end)
@@ -53,7 +56,7 @@ func (r *reader) assigned(op int) []assigned {
 }
 
 // pattern returns the names in a pattern such as { a, b: c }.
-func (r *reader) pattern(open, end int) []assigned {
+func (r assignments) pattern(open, end int) []assigned {
 	var out []assigned
 	for i := open + 1; i < end && len(out) < maxArgs; i++ {
 		if r.isWord(i) && !r.is(i+1, ":") && !r.is(i-1, "=") {
@@ -64,7 +67,7 @@ func (r *reader) pattern(open, end int) []assigned {
 }
 
 // annotated returns the place of the colon before the type that ends at a token, or -1.
-func (r *reader) annotated(end int) int {
+func (r assignments) annotated(end int) int {
 	if r.language == Go || r.language == Java {
 		return -1
 	}
@@ -100,7 +103,7 @@ func (r *reader) annotated(end int) int {
 const maxValueTokens = 400
 
 // value returns the value that begins at a token, and the place behind it.
-func (r *reader) value(from int) (string, int) {
+func (r assignments) value(from int) (string, int) {
 	end := from
 	for steps := 0; end < len(r.toks) && steps < maxValueTokens && r.left > 0; steps++ {
 		r.left--
@@ -119,7 +122,7 @@ func (r *reader) value(from int) (string, int) {
 }
 
 // inAngles reports whether a comma is between type arguments that begin behind a token.
-func (r *reader) inAngles(from, comma int) bool {
+func (r assignments) inAngles(from, comma int) bool {
 	for i := comma + 1; i < len(r.toks) && i < comma+20; i++ {
 		if r.is(i, ">") {
 			return r.generic(i) > from
@@ -129,7 +132,7 @@ func (r *reader) inAngles(from, comma int) bool {
 }
 
 // ends reports whether a statement ends before a token that is the first on its line.
-func (r *reader) ends(i int) bool {
+func (r assignments) ends(i int) bool {
 	switch r.language {
 	case Python, Go:
 		return r.around[i] < 0 || !r.is(r.around[i], "(", "[")

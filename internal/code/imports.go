@@ -8,8 +8,11 @@ import (
 // maxImportTokens bounds one import.
 const maxImportTokens = 4_000
 
+// importing finds what is imported.
+type importing struct{ *reader }
+
 // imports notes the imports that a word begins.
-func (r *reader) imports(i int) {
+func (r importing) imports(i int) {
 	t := &r.toks[i]
 	begins := i == 0 || t.fresh || r.is(i-1, ";", ":", "{", "}", ")") || r.language == Rust && r.is(i-1, "]", "pub")
 	switch t.text {
@@ -52,12 +55,12 @@ func (r *reader) imports(i int) {
 }
 
 // ownLine reports whether tokens are alone on their lines.
-func (r *reader) ownLine(from, to int) bool {
+func (r importing) ownLine(from, to int) bool {
 	return r.toks[from].fresh && (to+1 >= len(r.toks) || r.toks[to+1].fresh)
 }
 
 // imported notes an import.
-func (r *reader) imported(from, to int, module, name, alias string) {
+func (r importing) imported(from, to int, module, name, alias string) {
 	path := module
 	if name != "" {
 		path = strings.TrimSuffix(module, ".") + "." + name
@@ -65,18 +68,18 @@ func (r *reader) imported(from, to int, module, name, alias string) {
 			path = module + "::" + name
 		}
 	}
-	r.f.Imports = add(r, r.f.Imports, Import{r.span(from, min(to, len(r.toks)-1)), fit(module, maxName), fit(name, maxName), fit(path, maxName), alias})
+	r.f.Imports = add(r.reader, r.f.Imports, Import{r.span(from, min(to, len(r.toks)-1)), fit(module, maxName), fit(name, maxName), fit(path, maxName), alias})
 }
 
 // alias returns the name behind "as" at a place, or another one.
-func (r *reader) alias(at int, other string) string {
+func (r importing) alias(at int, other string) string {
 	if r.is(at, "as") && r.isWord(at+1) {
 		return r.toks[at+1].text
 	}
 	return other
 }
 
-func (r *reader) pythonImport(i int) {
+func (r importing) pythonImport(i int) {
 	for at := i + 1; at < min(len(r.toks), i+maxImportTokens) && r.left > 0; {
 		r.left--
 		module, next := r.ahead(at)
@@ -94,7 +97,7 @@ func (r *reader) pythonImport(i int) {
 		if alias == first {
 			path = first
 		}
-		r.f.Imports = add(r, r.f.Imports, Import{r.span(at, min(end, len(r.toks)-1)), fit(module, maxName), "", fit(module, maxName), ""})
+		r.f.Imports = add(r.reader, r.f.Imports, Import{r.span(at, min(end, len(r.toks)-1)), fit(module, maxName), "", fit(module, maxName), ""})
 		last := &r.f.Imports[len(r.f.Imports)-1]
 		if last.Alias = alias; path != module {
 			last.Alias = "" // os.path is written in full
@@ -106,7 +109,7 @@ func (r *reader) pythonImport(i int) {
 	}
 }
 
-func (r *reader) pythonFrom(i int) {
+func (r importing) pythonFrom(i int) {
 	at, dots := i+1, ""
 	for r.is(at, ".", "...") {
 		dots += r.toks[at].text
@@ -150,7 +153,7 @@ func (r *reader) pythonFrom(i int) {
 }
 
 // scriptImport notes "import a, { b as c } from 'm'" and its like.
-func (r *reader) scriptImport(i int) {
+func (r importing) scriptImport(i int) {
 	if r.is(i+1, "(", ".", "?.") {
 		return // a call, or import.meta
 	}
@@ -162,7 +165,7 @@ func (r *reader) scriptImport(i int) {
 }
 
 // scriptExport notes "export { a } from 'm'".
-func (r *reader) scriptExport(i int) {
+func (r importing) scriptExport(i int) {
 	at := i + 1
 	if r.is(at, "type") {
 		at++
@@ -180,7 +183,7 @@ func (r *reader) scriptExport(i int) {
 }
 
 // clause reads what a script imports, up to the module.
-func (r *reader) clause(i, at int) {
+func (r importing) clause(i, at int) {
 	type item struct {
 		name, alias string
 		at          int
@@ -197,7 +200,7 @@ func (r *reader) clause(i, at int) {
 				if it.name != "" {
 					path += "." + it.name
 				}
-				r.f.Imports = add(r, r.f.Imports, Import{span, fit(module, maxName), it.name, fit(path, maxName), it.alias})
+				r.f.Imports = add(r.reader, r.f.Imports, Import{span, fit(module, maxName), it.name, fit(path, maxName), it.alias})
 			}
 			if len(items) == 0 {
 				r.imported(i, at+1, module, "", "")
@@ -228,8 +231,8 @@ func (r *reader) clause(i, at int) {
 	r.doubtImport(i)
 }
 
-// importing notes the import that a call makes.
-func (r *reader) importing(c *Call, first, open, end int) {
+// called notes the import that a call makes.
+func (r importing) called(c *Call, first, open, end int) {
 	loads := r.script() && (c.Name == "require" || c.Name == "import") ||
 		r.language == Python && (c.Name == "__import__" || c.Name == "importlib.import_module" || c.Name == "import_module")
 	if !loads || !r.isText(open+1) || !r.is(open+2, ")", ",") {
@@ -267,7 +270,7 @@ func (r *reader) importing(c *Call, first, open, end int) {
 	}
 }
 
-func (r *reader) javaImport(i int) {
+func (r importing) javaImport(i int) {
 	at := i + 1
 	static := r.is(at, "static")
 	if static {
@@ -288,7 +291,7 @@ func (r *reader) javaImport(i int) {
 	}
 }
 
-func (r *reader) goImport(i int) {
+func (r importing) goImport(i int) {
 	at, end := i+1, i+3
 	list := r.is(at, "(")
 	if list {
@@ -325,7 +328,7 @@ func goName(module string) string {
 }
 
 // useTree notes the imports of a tree such as std::{fs, io::{self, Read as R}}, and returns the place behind it.
-func (r *reader) useTree(i, at int, prefix string, depth int) int {
+func (r importing) useTree(i, at int, prefix string, depth int) int {
 	if depth > 40 {
 		r.doubtful(r.toks[i].line, "imports inside one another")
 		return len(r.toks)
@@ -385,14 +388,14 @@ func (r *reader) useTree(i, at int, prefix string, depth int) int {
 	return at
 }
 
-func (r *reader) doubtImport(i int) {
+func (r importing) doubtImport(i int) {
 	if r.f.ImportDoubt == "" {
 		r.f.ImportDoubt = "line " + itoa(r.toks[i].line) + ": the part that is shown does not have all of an import"
 	}
 }
 
 // doubtImports notes lines of a part that may be in an import that begins before it: names with commas.
-func (r *reader) doubtImports() {
+func (r importing) doubtImports() {
 	if r.language == Java {
 		return
 	}
@@ -413,7 +416,7 @@ func (r *reader) doubtImports() {
 }
 
 // listed reports whether the tokens of a line may be elements of an import.
-func (r *reader) listed(from, to int) bool {
+func (r importing) listed(from, to int) bool {
 	if r.language == Go {
 		return to-from == 1 && r.isText(from)
 	}
