@@ -66,7 +66,7 @@ func printSamples(s *session, o wire.Samples) error {
 	row := func(name string, f *wire.SampledFigure, denies string) []any {
 		rate := "no miss rate yet"
 		if f.MissRate != nil {
-			rate = fmt.Sprintf("%s missed (95 %%: %s to %s)", percent(&f.MissRate.Value), percent(&f.MissRate.Low), percent(&f.MissRate.High))
+			rate = fmt.Sprintf("%s missed (95 %%: %s to %s)", percent(f.MissRate.Value), percent(f.MissRate.Low), percent(f.MissRate.High))
 		}
 		return []any{name, f.Sampled, fmt.Sprintf("%s; %d agreed, %d missed%s, %d undecided", rate, f.Agreed, f.Missed, denies, f.Open)}
 	}
