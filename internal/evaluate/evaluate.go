@@ -49,10 +49,11 @@ func (s Store) archive() record.Store {
 	return record.Store{Updater: s.Updater, Audit: s.Audit, Feedback: s.Feedback, Projects: s.Projects, Rules: s.Rules, Retention: s.Retention, TestCases: s.TestCases}
 }
 
-// Config sets up [New]. Views, Judge, Recorder, Checks and Now are required.
+// Config sets up [New]. Views, Judge, Checks and Now are required.
 type Config struct {
 	Views    corpus.Views
 	Judge    Judge
+	// Recorder makes records durable before they are answered; nil makes none, for programs that throw them away.
 	Recorder Recorder
 	// Estimate returns the calls that Judge would make to a model. Nil counts the verdicts alone.
 	Estimate func(s *subject.Subject, rules []*rule.Rule) rule.Estimate
