@@ -13,8 +13,11 @@ type SampleKind string
 // What gives verdicts that are sampled.
 const (
 	SampledCheck  SampleKind = "check"
-	SampledTriage SampleKind = "triage" // said is ALLOW: the rule was ruled out
+	SampledTriage SampleKind = "triage"
 )
+
+// SaidRuledOut is what triage said of a sample.
+const SaidRuledOut rule.Verdict = "RULED_OUT"
 
 // Sample is a verdict that the judge has decided again to see whether it agrees.
 type Sample struct {
@@ -30,7 +33,9 @@ type Sample struct {
 }
 
 // Disputed reports whether the judge decided otherwise.
-func (s *Sample) Disputed() bool { return s.Judged != s.Said && s.Judged != rule.NeedsConfirmation }
+func (s *Sample) Disputed() bool {
+	return s.Judged != rule.NeedsConfirmation && (s.Judged == rule.Deny) != (s.Said == rule.Deny)
+}
 
 // SampleCount is the number of equal samples.
 type SampleCount struct {

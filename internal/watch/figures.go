@@ -40,12 +40,12 @@ func (w *Watch) Figures(ctx context.Context, projectID string, q *wire.SamplesQu
 		switch {
 		case c.Judged == rule.NeedsConfirmation:
 			f.Open += c.Count
-		case c.Judged == c.Said:
-			f.Agreed += c.Count
-		case c.Judged == rule.Deny:
+		case c.Judged == rule.Deny && c.Said != rule.Deny:
 			f.Missed += c.Count
-		default:
+		case c.Judged != rule.Deny && c.Said == rule.Deny:
 			f.False += c.Count
+		default:
+			f.Agreed += c.Count
 		}
 	}
 	for _, f := range []*wire.SampledFigure{&out.Checks, &out.Triage} {
@@ -68,5 +68,5 @@ func (w *Watch) Figures(ctx context.Context, projectID string, q *wire.SamplesQu
 }
 
 func figureOf(s store.Sample) wire.SampleFigure {
-	return wire.SampleFigure{EvaluationID: s.EvaluationID, RuleID: s.RuleID, RuleVersion: s.RuleVersion, Kind: string(s.Kind), Said: s.Said, Judged: s.Judged, At: s.At}
+	return wire.SampleFigure{EvaluationID: s.EvaluationID, RuleID: s.RuleID, RuleVersion: s.RuleVersion, Kind: string(s.Kind), Said: string(s.Said), Judged: s.Judged, At: s.At}
 }

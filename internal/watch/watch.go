@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"tenet/internal/audit"
@@ -108,25 +109,21 @@ func (w *Watch) chosen(rec *wire.EvaluationRecord) []picked {
 		bound = uint64(w.cfg.Part * math.MaxUint64)
 	}
 	take := func(p picked) {
-		sum := sha256.Sum256([]byte("sample\x00" + rec.Evaluation.ProjectID + "\x00" + p.RuleID + "\x00" + p.Hash + "\x00" + rec.SubjectHash))
+		sum := sha256.Sum256([]byte("sample\x00" + rec.Evaluation.ProjectID + "\x00" + p.RuleID + "\x00" + strconv.Itoa(p.Version) + "\x00" + rec.SubjectHash))
 		if place := binary.BigEndian.Uint64(sum[:]); place <= bound {
 			found = append(found, candidate{p, place})
 		}
 	}
-	hashes := make(map[string]*wire.RecordedRule, len(rec.Rules))
-	for i := range rec.Rules {
-		hashes[rec.Rules[i].RuleID] = &rec.Rules[i]
-	}
 	for i := range rec.Evaluation.RuleVerdicts {
 		v := &rec.Evaluation.RuleVerdicts[i]
-		if r, said := hashes[v.RuleID], raw(v); r != nil && said != "" && v.DecidedBy == rule.ByCheck {
-			take(picked{store.SampledCheck, v.RuleID, r.Version, r.ContentHash, said})
+		if said := raw(v); said != "" && v.DecidedBy == rule.ByCheck {
+			take(picked{Kind: store.SampledCheck, RuleID: v.RuleID, Version: v.RuleVersion, Said: said})
 		}
 	}
 	if rec.Triage != nil {
 		for i := range rec.Triage.Rules {
 			if r := &rec.Triage.Rules[i]; r.Outcome == wire.TriageRuledOut {
-				take(picked{store.SampledTriage, r.RuleID, r.Version, r.ContentHash, rule.Allow})
+				take(picked{store.SampledTriage, r.RuleID, r.Version, r.ContentHash, store.SaidRuledOut})
 			}
 		}
 	}
@@ -138,7 +135,13 @@ func (w *Watch) chosen(rec *wire.EvaluationRecord) []picked {
 	})
 	var out []picked
 	for i := range found[:min(len(found), maxOfEvaluation)] {
-		out = append(out, found[i].picked)
+		p := &found[i].picked
+		if at := slices.IndexFunc(rec.Rules, func(r wire.RecordedRule) bool { return r.RuleID == p.RuleID }); p.Hash == "" && at >= 0 {
+			p.Hash = rec.Rules[at].ContentHash
+		}
+		if p.Hash != "" {
+			out = append(out, *p)
+		}
 	}
 	return out
 }
@@ -149,7 +152,7 @@ func raw(v *rule.RuleVerdict) rule.Verdict {
 	case v.Fingerprint != "": // which denials have
 		return rule.Deny
 	case v.Verdict == rule.Allow:
-		return rule.Allow
+		return v.Verdict
 	}
 	return ""
 }

@@ -15,7 +15,7 @@ func record(subject string, rules int) *wire.EvaluationRecord {
 	for i := range rules {
 		id := fmt.Sprintf("r%d", i)
 		rec.Rules = append(rec.Rules, wire.RecordedRule{RuleID: id, Version: 1, ContentHash: "h"})
-		rec.Evaluation.RuleVerdicts = append(rec.Evaluation.RuleVerdicts, rule.RuleVerdict{RuleID: id, Verdict: rule.Allow, DecidedBy: rule.ByCheck})
+		rec.Evaluation.RuleVerdicts = append(rec.Evaluation.RuleVerdicts, rule.RuleVerdict{RuleID: id, RuleVersion: 1, Verdict: rule.Allow, DecidedBy: rule.ByCheck})
 	}
 	return rec
 }

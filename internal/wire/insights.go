@@ -85,7 +85,7 @@ type SampleFigure struct {
 	Slug         string       `json:"slug,omitempty" doc:"Its slug, if it has one."`
 	Statement    string       `json:"statement" doc:"What it says; empty if it is gone."`
 	Kind         string       `json:"kind" enum:"check,triage" doc:"What gave the verdict."`
-	Said         rule.Verdict `json:"said" enum:"ALLOW,DENY" doc:"What it said; ALLOW for a rule that was ruled out."`
+	Said         string       `json:"said" enum:"ALLOW,DENY,RULED_OUT" doc:"What it said; triage says RULED_OUT."`
 	Judged       rule.Verdict `json:"judged" enum:"ALLOW,DENY" doc:"What the judge said."`
 	Demoted      bool         `json:"demoted" doc:"The check, which a model proposed, decides denials only since."`
 	At           time.Time    `json:"at" doc:"When the judge said it."`

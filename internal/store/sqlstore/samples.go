@@ -26,7 +26,7 @@ func (t sampleTable) Count(ctx context.Context, projectID, ruleID string, since 
 
 // Disputed implements store.SampleReader.
 func (t sampleTable) Disputed(ctx context.Context, projectID, ruleID string, since time.Time, limit int) ([]store.Sample, error) {
-	where, args := equal("project_id = ? AND at >= ? AND judged <> said AND judged <> 'NEEDS_CONFIRMATION'", []any{projectID, micros(since)}, "rule_id", ruleID)
+	where, args := equal("project_id = ? AND at >= ? AND (judged = 'DENY' AND said <> 'DENY' OR judged = 'ALLOW' AND said = 'DENY')", []any{projectID, micros(since)}, "rule_id", ruleID)
 	return many(ctx, t.session, submissionsOf(projectID), "disputed samples",
 		"SELECT "+sampleColumns+" FROM samples WHERE "+where+" ORDER BY at DESC, evaluation_id DESC, rule_id, kind LIMIT ?", append(args, limit),
 		func(s *store.Sample) []any {

@@ -28,8 +28,8 @@ func testSamples(t *testing.T, f *fixture) {
 	put("p", "r1", store.SampledCheck, rule.Allow, rule.Allow)
 	put("p", "r1", store.SampledCheck, rule.Allow, rule.Allow)
 	missed := put("p", "r1", store.SampledCheck, rule.Allow, rule.Deny)
-	put("p", "r2", store.SampledTriage, rule.Allow, rule.NeedsConfirmation)
-	other := put("p", "r2", store.SampledTriage, rule.Allow, rule.Deny)
+	put("p", "r2", store.SampledTriage, store.SaidRuledOut, rule.NeedsConfirmation)
+	other := put("p", "r2", store.SampledTriage, store.SaidRuledOut, rule.Deny)
 	put("q", "r1", store.SampledCheck, rule.Deny, rule.Allow)
 	missed.RuleVersion = 3
 	f.update(func(tx store.Tx) error { return tx.Samples.Put(f.ctx, missed) }) // again: it takes the place
@@ -37,7 +37,7 @@ func testSamples(t *testing.T, f *fixture) {
 	counts, err := f.s.Samples.Count(f.ctx, "p", "", at)
 	want := []store.SampleCount{
 		{Kind: store.SampledCheck, Said: rule.Allow, Judged: rule.Allow, Count: 2}, {Kind: store.SampledCheck, Said: rule.Allow, Judged: rule.Deny, Count: 1},
-		{Kind: store.SampledTriage, Said: rule.Allow, Judged: rule.Deny, Count: 1}, {Kind: store.SampledTriage, Said: rule.Allow, Judged: rule.NeedsConfirmation, Count: 1},
+		{Kind: store.SampledTriage, Said: store.SaidRuledOut, Judged: rule.Deny, Count: 1}, {Kind: store.SampledTriage, Said: store.SaidRuledOut, Judged: rule.NeedsConfirmation, Count: 1},
 	}
 	if diff := cmp.Diff(want, counts); diff != "" || err != nil {
 		t.Error(err, diff)
