@@ -9,7 +9,7 @@ import (
 	"tenet/internal/health"
 	"tenet/internal/rule"
 	"tenet/internal/store"
-	"tenet/internal/watch"
+	sampling "tenet/internal/watch"
 	"tenet/internal/wire"
 	"tenet/internal/wire/op"
 )
@@ -17,7 +17,7 @@ import (
 // Insights serves the figures on how the rules fare.
 type Insights struct {
 	Health   *health.Monitor
-	Watch    *watch.Watch
+	Watch    *sampling.Watch
 	Projects store.ProjectReader
 }
 
