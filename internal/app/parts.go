@@ -120,7 +120,7 @@ func (a *App) assemble(ctx context.Context, registry *prometheus.Registry, now f
 		return nil, err
 	}
 	a.assembleSearch(p, queue, now)
-	if err := a.assembleJudging(p, queue, now); err != nil {
+	if err := a.assembleJudging(p, registry, queue, now); err != nil {
 		return nil, err
 	}
 	p.ingest, err = ingest.New(ingest.Config{
@@ -150,6 +150,9 @@ func (a *App) assembleRules(p *parts, registry *prometheus.Registry, queue job.Q
 			Updater: s, Alerts: s.Alerts, Audit: s.Audit, Counts: s.Counts, Feedback: s.Feedback, Health: s.Health, Projects: s.Projects, Rules: s.Rules,
 			Releases: s.Releases, TestCases: s.TestCases, Waivers: s.Waivers,
 		},
+		Denials: func(ctx context.Context, projectID, ruleID string, since time.Time, limit int) ([]store.AuditEntry, error) {
+			return p.index.Denials(ctx, projectID, ruleID, since, limit)
+		},
 		Views: a.live, Alerts: p.alerts, Now: now, Logger: log, Off: !cfg.Alerts, Working: func() bool { return a.working },
 		Settings: health.Settings{
 			DormantAfter: time.Duration(cfg.AlertDormantDays) * day, DenyRate: cfg.AlertDenyRate, DenyWindow: cfg.AlertDenyDays,
@@ -178,7 +181,7 @@ func (a *App) assembleRules(p *parts, registry *prometheus.Registry, queue job.Q
 		Site: cmp.Or(strings.TrimSuffix(cfg.PublicURL, "/"), "http://"+cfg.Listen), Poll: cfg.PollInterval, Logger: log, Now: now,
 	}
 	if a.edge == nil {
-		approvals.Explained = a.recorded.inForce.CheckRow
+		approvals.InForce = a.recorded.inForce
 	}
 	p.approvals = approval.New(approvals)
 	return nil
@@ -210,7 +213,7 @@ func (a *App) assembleSearch(p *parts, jobs job.Queue, now func() time.Time) {
 }
 
 // assembleJudging makes the capabilities that give verdicts.
-func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) error {
+func (a *App) assembleJudging(p *parts, registry *prometheus.Registry, jobs job.Queue, now func() time.Time) error {
 	cfg, log, s, m := a.cfg, a.log, a.store, a.models
 	declared, err := agent.ReadDeclared(cfg.AgentsFile)
 	if err != nil {
@@ -240,6 +243,7 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 		},
 		Index: p.index, Judge: judging, Estimate: judging.Estimate, EstimateTriage: judging.EstimateTriage, Fresh: m.newJudge(cfg, log, nil, nil), Queue: jobs, Redact: redact.New(),
 		Subjects: wire.Keep(cfg.RecordSubjects), Documents: p.documents, Publish: p.webhooks.Publish, Refuse: a.recorded.refuse(p.book),
+		Observe: observeStages(registry),
 	}
 	if a.edge == nil {
 		evaluating.Approvals, evaluating.Sample = p.approvals, func(rec *wire.EvaluationRecord) func(context.Context, store.Tx) error { return p.watch.Pick(rec) }

@@ -90,6 +90,8 @@ type Config struct {
 	// Sample returns what queues the judging of a sample of a record's verdicts, in the transaction of the record; nil where none is chosen.
 	// A nil Sample chooses none.
 	Sample func(rec *wire.EvaluationRecord) func(ctx context.Context, tx store.Tx) error
+	// Observe is called with each stage of an evaluation and its time: parse, select, check, triage, judge or record. Nil does nothing.
+	Observe func(stage string, took time.Duration)
 	// Publish publishes violations that have happened, in the transaction of their record; nil publishes none.
 	Publish func(ctx context.Context, tx store.Tx, e rule.Event) error
 }
