@@ -135,6 +135,7 @@ var table = map[string]row{
 	"evidence":  {layer: capability, imports: []string{"audit", "audit/tree", "checkpoint", "evidence/attest", "job", "rule", "store"}, tests: []string{"witness"}},
 	"retention": {layer: capability, imports: []string{"audit", "auth", "rule", "store"}},
 	"trail":     {layer: capability, imports: []string{"audit", "auth", "evaluate/find", "rule", "store"}},
+	"watch":     {layer: capability, imports: []string{"audit", "auth", "job", "rule", "store", "subject"}}, // samples of verdicts, judged again
 	"webhook":   {layer: capability, imports: []string{"audit", "auth", "job", "rule", "signature", "store", "telemetry"}},
 
 	"api": {
@@ -143,7 +144,7 @@ var table = map[string]row{
 			"acting", "agent", "api/rest", "approval", "audit", "audit/tree", "auth", "catalog", "checkpoint", "conflict", "corpus", "discover", "document",
 			"document/extract", "evaluate", "evidence", "fleet", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "operate", "queue", "release", "rule", "sandbox", "search",
 			"document/extract", "evaluate", "evidence", "evidence/pack", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "operate", "queue", "release", "retention", "rule", "sandbox", "search",
-			"signature", "sso", "store", "trail", "webhook",
+			"signature", "sso", "store", "trail", "watch", "webhook",
 		},
 		tests: []string{"app"},
 	},
@@ -173,7 +174,7 @@ var table = map[string]row{
 			"evaluate", "evaluate/find", "evaluate/record", "evidence", "health", "hierarchy", "ingest", "job", "judge", "judge/probe", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "rule", "sandbox", "search",
 			"sso", "store", "store/sqlstore", "subject", "trail", "webhook", "/packs",
 			"evaluate", "evaluate/find", "evaluate/record", "evidence", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "rule", "sandbox", "search",
-			"sso", "store", "store/sqlstore", "subject", "telemetry", "tlsfile", "trail", "webhook", "/packs",
+			"sso", "store", "store/sqlstore", "subject", "telemetry", "tlsfile", "trail", "watch", "webhook", "/packs",
 		},
 	},
 

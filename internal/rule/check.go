@@ -10,6 +10,8 @@ type Check struct {
 	When string `json:"when,omitempty" yaml:"when,omitempty" doc:"CEL guard: where it is false, the rule does not concern the subject and is ALLOW." example:"'amount' in facts"`
 	// Decides is whether the check alone gives ALLOW as well as DENY.
 	Decides Decides `json:"decides,omitempty" yaml:"decides,omitempty" enum:"both,deny" doc:"both: the check alone gives ALLOW and DENY. deny: a hit is DENY, without a hit the rule goes to the judge." default:"both"`
+	// Proposed says that a model proposed the check; such a check loses the right to give ALLOW when the judge disagrees with a sample.
+	Proposed bool `json:"proposed,omitempty" yaml:"proposed,omitempty" doc:"A model proposed the check. It is watched: when the judge disagrees with a sampled verdict, decides becomes deny."`
 	// Message describes the issue when the check denies.
 	Message string `json:"message,omitempty" yaml:"message,omitempty" doc:"What is wrong, shown when the check denies."`
 	// Fix describes how to fix the issue.

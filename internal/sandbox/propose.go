@@ -123,6 +123,7 @@ func (b *Sandbox) Propose(ctx context.Context, projectID, ref string) (wire.Prop
 				failures = append(failures, fmt.Sprintf("cel %q, when %q, regex %q, unless %q, paths %q: %s", p.CEL, p.When, p.Regex, p.Unless, p.Paths, why))
 				continue
 			}
+			good.Check.Proposed = true
 			if len(found.reasons) > 0 {
 				good.Check.Decides = rule.DenyOnly
 			}
