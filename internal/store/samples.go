@@ -16,7 +16,7 @@ const (
 	SampledTriage SampleKind = "triage"
 )
 
-// SaidRuledOut is what triage said of a sample.
+// SaidRuledOut is the word of triage in a sample.
 const SaidRuledOut rule.Verdict = "RULED_OUT"
 
 // Sample is a verdict that the judge has decided again to see whether it agrees.
