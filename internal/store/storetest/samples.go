@@ -11,7 +11,6 @@ import (
 )
 
 func testSamples(t *testing.T, f *fixture) {
-	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	made := 0
 	put := func(project, ruleID string, kind store.SampleKind, said, judged rule.Verdict) store.Sample {
 		t.Helper()
@@ -23,8 +22,7 @@ func testSamples(t *testing.T, f *fixture) {
 		f.update(func(tx store.Tx) error { return tx.Samples.Put(f.ctx, s) })
 		return s
 	}
-	f.project("p")
-	f.project("q")
+	f.update(func(tx store.Tx) error { return tx.Projects.Create(f.ctx, project("q")) })
 	put("p", "r1", store.SampledCheck, rule.Allow, rule.Allow)
 	put("p", "r1", store.SampledCheck, rule.Allow, rule.Allow)
 	missed := put("p", "r1", store.SampledCheck, rule.Allow, rule.Deny)
