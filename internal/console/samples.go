@@ -11,6 +11,9 @@ import (
 func samplesPage(p *page) error {
 	s, err := client.Get(p.ctx, p.api, op.GetSamples.Where(wire.SamplesQuery{PeriodDays: periodOf(p), Rule: p.r.URL.Query().Get("rule")}))
 	problem, err := refusedFilter(err)
+	if name := p.r.URL.Query().Get("rule"); name != "" && rule.CodeOf(err) == rule.CodeNotFound {
+		problem, err = "There is no rule "+name+".", nil
+	}
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,10 @@ import (
 // A query may cite a numbered passage, such as "Rule 3.2.1(a)" or "GDPR Art. 32", or ask for a definition. The rules that come from that
 // passage, or that define the term, are found first, whatever words they share with the query.
 
+// maxCiting is how many words a query has at most that asks for the passage that it cites. A longer question only mentions it: of 122 questions
+// of ObliQA that cite a rule, one is answered by the passage with that number.
+const maxCiting = 6
+
 // maxCited bounds the citations of one query.
 const maxCited = 5
 
@@ -20,6 +24,9 @@ var citedNumber = regexp.MustCompile(`(?i)(?:§+\s*|\b(article|art|section|sec|r
 
 // citationsIn returns the numbers of the passages that a text cites, in one form.
 func citationsIn(text string) []string {
+	if len(strings.Fields(text)) > maxCiting {
+		return nil
+	}
 	var out []string
 	for _, m := range citedNumber.FindAllStringSubmatchIndex(text, 4*maxCited) {
 		number, brackets := text[m[4]:m[5]], text[m[6]:m[7]]

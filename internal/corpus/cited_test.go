@@ -51,7 +51,7 @@ func TestACitedPassageIsFoundFirst(t *testing.T) {
 			t.Errorf("%q: pages have %s, one list %s", query, names(paged), names(hits))
 		}
 	}
-	for _, query := range []string{"within 8 weeks", "TLS 1.2", "2026-03-01", "99.9%", "10.000", `"rule 3.2.1(a)"`} {
+	for _, query := range []string{"within 8 weeks", "TLS 1.2", "2026-03-01", "99.9%", "10.000", `"rule 3.2.1(a)"`, "how are fees and complaints told to clients under rule 3.2.1(a)"} {
 		if hits, _ := v.Keyword(query, inForce, 0, 1); len(hits) > 0 && hits[0].Rule.Slug == "R-1" {
 			t.Errorf("%q cites nothing", query)
 		}
