@@ -48,6 +48,7 @@ import (
 	"tenet/internal/sandbox"
 	"tenet/internal/search"
 	"tenet/internal/store"
+	"tenet/internal/watch"
 	"tenet/internal/webhook"
 	"tenet/internal/wire"
 )
@@ -95,6 +96,7 @@ type parts struct {
 	tiler      *evidence.Tiler
 	book       *evidence.Book
 	retention  *retention.Keeper
+	watch      *watch.Watch
 	// explained checks what the audit log says of the database; nil at an edge.
 	explained func(ctx context.Context, projectID string, kinds ...string) error
 }
@@ -245,11 +247,15 @@ func (a *App) assembleJudging(p *parts, registry *prometheus.Registry, jobs job.
 		Observe: observeStages(registry),
 	}
 	if a.edge == nil {
-		evaluating.Approvals = p.approvals
+		evaluating.Approvals, evaluating.Sample = p.approvals, func(rec *wire.EvaluationRecord) func(context.Context, store.Tx) error { return p.watch.Pick(rec) }
 	} else { // a signature vouches for the rules of an edge, not its own audit log
 		evaluating.Bundle, evaluating.Recorder, evaluating.Refuse = a.edge.bundle, recorder{writer, a.edge.ship}, func(_ context.Context, projectID string) error { return p.book.Problem(projectID) }
 	}
 	p.evaluator = evaluate.New(evaluating)
+	p.watch = watch.New(watch.Config{
+		Store: s, Read: s.Samples, Rules: s.Rules, Queue: jobs, Recorded: p.evaluator, Try: judged{p.evaluator}.try, Demote: demoter{p.catalog}.demote,
+		Publish: p.webhooks.Publish, Part: m.sampled(cfg.JudgeSamples), Now: now, Logger: log,
+	})
 	if a.edge == nil {
 		p.explained = a.recorded.inForce.CheckStored
 	}
@@ -308,6 +314,7 @@ func (p *parts) handlers(cfg config.Config) map[string]job.Handler {
 		release.SimulateKind: p.releases.HandleSimulation,
 		ingest.GitHubKind:    p.ingest.FetchDiff,
 		evaluate.JobKind:     p.evaluator.HandleSubmission,
+		watch.Kind:           p.watch.Handle,
 		find.Kind:            p.index.Handle,
 		evidence.TileKind:    p.tiler.Handle,
 		record.PruneKind: p.evaluator.Prune(record.Retention{

@@ -44,6 +44,7 @@ const (
 	KindWebhook    = "webhook"      // a webhook policy was made, changed or deleted, or its secret rotated
 	KindSuspension = "suspension"   // an agent was suspended, or may act again
 	KindTools      = "tools"        // a gateway holds tools of an MCP server back, or somebody has accepted them
+	KindSample     = "sample"       // the judge disagreed with a sampled verdict of a check or of triage
 	KindQueue      = "queue"        // somebody settled an evaluation that waited for an answer, or opened it again
 	KindHold       = "hold"         // a legal hold was placed or lifted
 	KindAgent      = "agent"        // an agent answered a request that was not an evaluation
@@ -52,7 +53,7 @@ const (
 // Kinds lists all kinds of entries, in the order in which they are shown.
 var Kinds = []string{
 	KindEvaluation, KindRule, KindImport, KindRelation, KindConflict, KindFederation, KindRelease, KindWaiver, KindApproval, KindTestCase, KindDiscovery, KindDocument,
-	KindAlert, KindQueue, KindAgent, KindSuspension, KindTools, KindProject, KindKey, KindSignIn, KindWebhook, KindCorpus, KindRetention, KindHold,
+	KindAlert, KindSample, KindQueue, KindAgent, KindSuspension, KindTools, KindProject, KindKey, KindSignIn, KindWebhook, KindCorpus, KindRetention, KindHold,
 }
 
 // Record is something to append to a chain.

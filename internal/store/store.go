@@ -103,6 +103,7 @@ type Readers struct {
 	Retention   RetentionReader
 	Edges       EdgeReader
 	Exports     ExportReader
+	Samples     SampleReader
 }
 
 // Tx is a transaction that writes, by noun. It reads its own writes. It is invalid after its callback has returned.
@@ -145,4 +146,5 @@ type Tx struct {
 	Retention   RetentionTx
 	Edges       EdgeTx
 	Exports     ExportTx
+	Samples     SampleTx
 }

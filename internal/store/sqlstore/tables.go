@@ -42,6 +42,7 @@ type (
 	retentionTable  struct{ *session }
 	edgeTable       struct{ *session }
 	exportTable     struct{ *session }
+	sampleTable     struct{ *session }
 )
 
 // readers returns the readers of a session.
@@ -85,6 +86,7 @@ func (s *session) readers() store.Readers {
 		Retention:   retentionTable{s},
 		Edges:       edgeTable{s},
 		Exports:     exportTable{s},
+		Samples:     sampleTable{s},
 	}
 }
 
@@ -129,5 +131,6 @@ func (s *session) tx() store.Tx {
 		Retention:   retentionTable{s},
 		Edges:       edgeTable{s},
 		Exports:     exportTable{s},
+		Samples:     sampleTable{s},
 	}
 }
