@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -184,8 +185,8 @@ func makeKeys(ctx context.Context, y *year) error {
 		return fmt.Errorf("key: %w", err)
 	}
 	made = append(made, rotated)
-	for i := len(made) - 1; i >= 0; i-- { // the administrator's last
-		if _, err := client.Get(ctx, c.InProject(made[i].ProjectID), op.RevokeKey.At(made[i].ID)); err != nil {
+	for _, key := range slices.Backward(made) { // the administrator's last
+		if _, err := client.Get(ctx, c.InProject(key.ProjectID), op.RevokeKey.At(key.ID)); err != nil {
 			return fmt.Errorf("key: %w", err)
 		}
 	}

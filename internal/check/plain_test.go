@@ -18,7 +18,13 @@ import (
 var (
 	plainFacts = []any{
 		0.0, 1.0, -1.0, 2.5, 1e15, 9007199254740991.0, 9007199254740993.0, -1e300, math.Inf(1), math.NaN(), "", "EUR", "eur", "1", "true", strings.Repeat("x", 1001), strings.Repeat("x", 1000),
-		true, false, nil, []any{}, []any{"EUR"}, map[string]any{}, map[string]any{"b": 1.0}, map[string]any{"b": "EUR"}, map[string]any{"b": nil},
+		true, false, nil,
+		[]any{},
+		[]any{"EUR"},
+		map[string]any{},
+		map[string]any{"b": 1.0},
+		map[string]any{"b": "EUR"},
+		map[string]any{"b": nil},
 	}
 	plainConstants = []string{
 		"0", "1", "1.0", "-1", "2.5", "1u", "9007199254740991", "9007199254740993", "9007199254740992.0", "1e300", `""`, `"EUR"`, `'1'`, "true", "false", "null", "[]", `"` + strings.Repeat("x", 1000) + `"`,

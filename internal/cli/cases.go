@@ -85,15 +85,15 @@ type chosenCases struct {
 }
 
 // each calls fn with the ids.
-func (k *chosenCases) each(ctx context.Context, c *client.Client, fn func(id string) error) (int, error) {
+func (k *chosenCases) each(ctx context.Context, c *client.Client, fn func(id string) error) error {
 	ids := k.Cases
 	switch {
 	case k.All && len(ids) > 0:
-		return 0, errors.New("--all goes without ids")
+		return errors.New("--all goes without ids")
 	case k.All:
 		list, err := client.Get(ctx, c, op.ListTestCases.At(k.Rule))
 		if err != nil {
-			return 0, err
+			return err
 		}
 		for i := range list {
 			if !list[i].Confirmed {
@@ -101,21 +101,21 @@ func (k *chosenCases) each(ctx context.Context, c *client.Client, fn func(id str
 			}
 		}
 	case len(ids) == 0:
-		return 0, rule.Errorf(rule.CodeInvalid, "name test cases by their ids, or give --all")
+		return rule.Errorf(rule.CodeInvalid, "name test cases by their ids, or give --all")
 	}
-	for i, id := range ids {
+	for _, id := range ids {
 		if err := fn(id); err != nil {
-			return i, err
+			return err
 		}
 	}
-	return len(ids), nil
+	return nil
 }
 
 type casesConfirmCommand struct{ chosenCases }
 
 func (k *casesConfirmCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	confirmed := []wire.Case{}
-	_, err := k.each(ctx, c, func(id string) error {
+	err := k.each(ctx, c, func(id string) error {
 		one, err := client.Get(ctx, c, op.ConfirmTestCase.At(k.Rule, id))
 		if err == nil {
 			confirmed = append(confirmed, one)
@@ -132,7 +132,7 @@ type casesDeleteCommand struct{ chosenCases }
 
 func (k *casesDeleteCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	gone := []ended{}
-	_, err := k.each(ctx, c, func(id string) error {
+	err := k.each(ctx, c, func(id string) error {
 		err := client.Run(ctx, c, op.DeleteTestCase.At(k.Rule, id))
 		if err == nil {
 			gone = append(gone, ended{"test_case", id, "deleted"})

@@ -74,8 +74,13 @@ func (k *jobsGetCommand) Run(ctx context.Context, s *session, c *client.Client) 
 
 func printJob(s *session, j wire.Job) error {
 	rows := [][]any{
-		{s.bold("job"), j.ID}, {"project", j.ProjectID}, {"kind", j.Kind}, {"state", j.State}, {"attempt", fmt.Sprintf("%d of %d", j.Attempt, j.MaxAttempts)},
-		{"progress", progressText(j.Progress)}, {"made", j.CreatedAt.UTC().Format(time.DateTime) + " UTC"},
+		{s.bold("job"), j.ID},
+		{"project", j.ProjectID},
+		{"kind", j.Kind},
+		{"state", j.State},
+		{"attempt", fmt.Sprintf("%d of %d", j.Attempt, j.MaxAttempts)},
+		{"progress", progressText(j.Progress)},
+		{"made", j.CreatedAt.UTC().Format(time.DateTime) + " UTC"},
 	}
 	if j.Error != "" {
 		rows = append(rows, []any{"error", j.Error})

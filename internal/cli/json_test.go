@@ -148,7 +148,7 @@ func TestAnswersNameTheirPages(t *testing.T) {
 			t.Errorf("tenet %s prints %q and %q; want the page %s", args, out, errs, pages[args])
 			continue
 		}
-		res, err := http.Get(found[1]) //nolint:noctx // a test server
+		res, err := http.Get(found[1])
 		if err != nil {
 			t.Fatal(err)
 		}

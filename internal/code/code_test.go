@@ -122,9 +122,10 @@ def view(eval, x=open("y")):
 014 text "c"
 015 call builtins.eval("1") constant = eval
 015 text "1"`},
-		{"javascript", "a.js", "import fs, { readFile as rf } from 'node:fs'\nimport * as cp from \"child_process\"\nconst { exec: e, spawn } = require('child_process')\nexport * from './x'\n" +
-			"class A extends B {\n  eval(x) { return x }\n  async run(y) { await window.eval?.(`a${eval(y)}b`); eval`x`; globalThis['eval'](y) }\n}\n" +
-			"const re = /['\"]/g, half = a / b / c\nlet el; el.innerHTML = '<b>' + y\nimport('./m.js')\ne.call(null, y)\n",
+		{
+			"javascript", "a.js", "import fs, { readFile as rf } from 'node:fs'\nimport * as cp from \"child_process\"\nconst { exec: e, spawn } = require('child_process')\nexport * from './x'\n" +
+				"class A extends B {\n  eval(x) { return x }\n  async run(y) { await window.eval?.(`a${eval(y)}b`); eval`x`; globalThis['eval'](y) }\n}\n" +
+				"const re = /['\"]/g, half = a / b / c\nlet el; el.innerHTML = '<b>' + y\nimport('./m.js')\ne.call(null, y)\n",
 			`001 import node:fs as fs
 001 import node:fs.readFile as rf
 001 text "node:fs"
@@ -154,9 +155,11 @@ def view(eval, x=open("y")):
 011 call import('./m.js') constant
 011 import ./m.js as 
 011 text "./m.js"
-012 call e.call(null | y) = child_process.exec.call = e = child_process.exec`},
-		{"typescript", "a.ts", "import type { T } from './t'\nimport x = require('y')\n@Injectable({ providedIn: 'root' })\nexport class S {\n  private run(a: Map<string, T>): T[] { return a.get<T>('k')! }\n" +
-			"  readonly key: string = `s`\n}\nconst m: Map<string, number> = new Map<string, number>()\n",
+012 call e.call(null | y) = child_process.exec.call = e = child_process.exec`,
+		},
+		{
+			"typescript", "a.ts", "import type { T } from './t'\nimport x = require('y')\n@Injectable({ providedIn: 'root' })\nexport class S {\n  private run(a: Map<string, T>): T[] { return a.get<T>('k')! }\n" +
+				"  readonly key: string = `s`\n}\nconst m: Map<string, number> = new Map<string, number>()\n",
 			`001 import ./t.T as T
 001 text "./t"
 002 call require('y') constant
@@ -171,7 +174,8 @@ def view(eval, x=open("y")):
 006 set key = ` + "`s`" + `
 006 text "s"
 008 call Map() constant
-008 set m = new Map<string, number>()`},
+008 set m = new Map<string, number>()`,
+		},
 		{"java", "A.java", `package com.acme.pay;
 import java.util.List;
 import static java.lang.Runtime.getRuntime;

@@ -36,7 +36,7 @@ const (
 func NewPair(t testing.TB) *Pair {
 	t.Helper()
 	p := &Pair{t: t, bin: programs(t)}
-	dir, err := os.MkdirTemp("/tmp", "tenet-pair-") // short, for the names of sockets
+	dir, err := os.MkdirTemp("/tmp", "tenet-pair-") //nolint:usetesting // short, for the names of sockets
 	if err != nil {
 		t.Fatal(err)
 	}

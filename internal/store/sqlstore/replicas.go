@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -160,10 +161,10 @@ func (r *replicas) measure(ctx context.Context, one *replica, id int64) {
 	case id != 0 && theirs != id:
 		one.problem = "it is no replica of the primary"
 	default:
-		for i := len(r.marks) - 1; i >= 0; i-- {
-			if r.marks[i].position <= position {
-				if r.marks[i].at.After(one.fresh) {
-					one.fresh = r.marks[i].at
+		for _, mark := range slices.Backward(r.marks) {
+			if mark.position <= position {
+				if mark.at.After(one.fresh) {
+					one.fresh = mark.at
 				}
 				break
 			}

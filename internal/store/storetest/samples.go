@@ -34,8 +34,10 @@ func testSamples(t *testing.T, f *fixture) {
 
 	counts, err := f.s.Samples.Count(f.ctx, "p", "", at)
 	want := []store.SampleCount{
-		{Kind: store.SampledCheck, Said: rule.Allow, Judged: rule.Allow, Count: 2}, {Kind: store.SampledCheck, Said: rule.Allow, Judged: rule.Deny, Count: 1},
-		{Kind: store.SampledTriage, Said: store.SaidRuledOut, Judged: rule.Deny, Count: 1}, {Kind: store.SampledTriage, Said: store.SaidRuledOut, Judged: rule.NeedsConfirmation, Count: 1},
+		{Kind: store.SampledCheck, Said: rule.Allow, Judged: rule.Allow, Count: 2},
+		{Kind: store.SampledCheck, Said: rule.Allow, Judged: rule.Deny, Count: 1},
+		{Kind: store.SampledTriage, Said: store.SaidRuledOut, Judged: rule.Deny, Count: 1},
+		{Kind: store.SampledTriage, Said: store.SaidRuledOut, Judged: rule.NeedsConfirmation, Count: 1},
 	}
 	if diff := cmp.Diff(want, counts); diff != "" || err != nil {
 		t.Error(err, diff)
