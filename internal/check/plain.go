@@ -8,7 +8,7 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// Most checks of facts compare a few of them with constants. A plainTest decides those without CEL, in a tenth of the time. Wherever CEL could see
+// Most checks of facts compare a few of them with constants. A plainTest decides those without CEL, in a fraction of the time. Wherever CEL could see
 // anything but a true or false comparison, such as a fact that is missing, null, of another type or too large, it leaves the whole expression to CEL.
 type plainTest func(facts map[string]any) plainResult
 
