@@ -39,6 +39,7 @@ import (
 	"tenet/internal/ingest"
 	"tenet/internal/job"
 	"tenet/internal/judge"
+	"tenet/internal/privacy"
 	"tenet/internal/queue"
 	"tenet/internal/redact"
 	"tenet/internal/release"
@@ -93,6 +94,7 @@ type parts struct {
 	tiler      *evidence.Tiler
 	book       *evidence.Book
 	retention  *retention.Keeper
+	privacy    *privacy.Keeper
 	// explained checks what the audit log says of the database; nil at an edge.
 	explained func(ctx context.Context, projectID string, kinds ...string) error
 }
@@ -238,15 +240,22 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 		Index: p.index, Judge: judging, Estimate: judging.Estimate, EstimateTriage: judging.EstimateTriage, Fresh: m.newJudge(cfg, log, nil, nil), Queue: jobs, Redact: redact.New(),
 		Subjects: wire.Keep(cfg.RecordSubjects), Documents: p.documents, Publish: p.webhooks.Publish, Refuse: a.recorded.refuse(p.book),
 	}
+	key := privacy.NewKeyFile("", false) // an edge encrypts nothing
 	if a.edge == nil {
-		evaluating.Approvals = p.approvals
+		p.explained = a.recorded.inForce.CheckStored
+		if key, err = privacyKey(cfg); err != nil {
+			return err
+		}
+	}
+	p.privacy = privacy.New(privacy.Config{
+		Store: s, Read: s.PersonalKeys, Retention: s.Retention, Projects: s.Projects, Audit: s.Audit, Key: key, Now: now, Explained: p.explained,
+	})
+	if a.edge == nil {
+		evaluating.Approvals, evaluating.Personal = p.approvals, p.privacy
 	} else { // a signature vouches for the rules of an edge, not its own audit log
 		evaluating.Bundle, evaluating.Recorder, evaluating.Refuse = a.edge.bundle, recorder{writer, a.edge.ship}, p.book.Problem
 	}
 	p.evaluator = evaluate.New(evaluating)
-	if a.edge == nil {
-		p.explained = a.recorded.inForce.CheckStored
-	}
 	p.retention = retention.New(retention.Config{
 		Store: s, Read: s.Retention, Index: p.evaluator, Now: now, Server: map[string]time.Duration{
 			rule.KeptEvaluations: time.Duration(cfg.RecordRetention) * day, rule.KeptSubmissions: cfg.SubmissionRetention, rule.KeptScans: time.Duration(cfg.ScanRetention) * day,

@@ -34,7 +34,10 @@ func appendRecord(ctx context.Context, r *run) error {
 		r.confirmation.used, r.confirmation.asked, r.answer.Approval = nil, nil, nil
 	}
 	r.answer.TotalLatencyMS = r.e.cfg.Now().Sub(r.start).Milliseconds()
-	rec := r.recorded()
+	rec, err := r.seal(ctx, r.recorded())
+	if err != nil {
+		return err
+	}
 	entry := record.EntryOf(&rec)
 	entry.Actor = auth.ActorFrom(ctx).Name
 	entry.Also = r.confirmation.also(r, entry.Actor)

@@ -32,6 +32,7 @@ type ProjectPolicy struct {
 	Floor     Floor                `json:"floor,omitzero" doc:"What callers cannot narrow: an evaluation below the floor is never ALLOW."`
 	Uncovered map[string]Uncovered `json:"uncovered,omitempty" doc:"The overall verdict where no rule covers the subject, by the leading kind of the subject: allow, confirm or deny. Absent kinds take the default: allow for code_change and document, confirm for all others."`
 	Approvals []ApprovalRoute      `json:"approvals,omitempty" nullable:"false" doc:"Demands on approvals: when one is asked for automatically, who may decide, how many people, and until when. All entries that match hold together."`
+	Personal  Personal             `json:"personal,omitzero" doc:"Personal data in subjects, which records hold encrypted under a key of the person."`
 	// FailModes bind those who ask: they cannot be looser, and stricter ones of their own stay.
 	FailModes FailModes `json:"fail_modes,omitempty" doc:"What hooks answer at least about a rule that nothing could judge, by its severity: open, ask or closed. Their own settings may be stricter; severities that are absent are left to them. tenet check fails on rules of severities with ask or closed."`
 	// Unreadable is true if the stored policy cannot be read. It then demands the most: see [ReadPolicy].
@@ -101,7 +102,7 @@ func ReadPolicy(stored []byte) ProjectPolicy {
 
 // IsZero reports whether the policy says nothing.
 func (p *ProjectPolicy) IsZero() bool {
-	return p.Floor.IsZero() && len(p.Uncovered) == 0 && len(p.Approvals) == 0 && len(p.FailModes) == 0 && !p.Unreadable
+	return p.Floor.IsZero() && len(p.Uncovered) == 0 && len(p.Approvals) == 0 && len(p.FailModes) == 0 && p.Personal.IsZero() && !p.Unreadable
 }
 
 // Stored returns the text that [ReadPolicy] reads; empty for the zero policy.
@@ -138,6 +139,7 @@ func (p *ProjectPolicy) Normalize() {
 	if p.FailModes = modes; len(modes) == 0 {
 		p.FailModes = nil
 	}
+	p.Personal.normalize()
 	p.Approvals = NilIfEmpty(slices.Clone(p.Approvals))
 	for i := range p.Approvals {
 		p.Approvals[i].normalize()
@@ -176,6 +178,7 @@ func (p *ProjectPolicy) Validate() error {
 			problems.Add(field, "is no severity; use one of %s", Names(Severities))
 		}
 	}
+	p.Personal.validate(&problems)
 	if len(p.Approvals) > MaxListItems {
 		problems.Add("approvals", "has %d entries; at most %d are allowed", len(p.Approvals), MaxListItems)
 	}
@@ -222,5 +225,6 @@ func (p *ProjectPolicy) Loosens(base *ProjectPolicy) []string {
 			way("fail_modes.%s %s instead of %s", severity, cmp.Or(string(next), "left to the hook"), before)
 		}
 	}
+	p.Personal.loosens(&base.Personal, way)
 	return append(ways, loosenedRoutes(p.Approvals, base.Approvals)...)
 }
