@@ -56,7 +56,7 @@ func testAPersonIsForgotten(t *testing.T, n *node) {
 	personalPolicy(n)
 	e := pays(n, "CUST-7", "ann@example.com")
 	other := pays(n, "CUST-8", "bob@example.com")
-	if e.Approval == nil || !strings.Contains(e.RuleVerdicts[0].Reasoning+e.RuleVerdicts[0].IssueDescription, "4711.25") {
+	if e.Approval == nil || e.RuleVerdicts[0].Evidence[0].Value != "4711.25" {
 		t.Fatalf("the caller got %+v", e)
 	}
 	// No entry of the log holds the data: neither the record nor the approval that was asked for.
@@ -82,7 +82,7 @@ func testAPersonIsForgotten(t *testing.T, n *node) {
 	// Reviewers read them, others do not, and the index does not have them.
 	rec := recordOf(n, e.EvaluationID)
 	customer, _ := rec.Subject.Facts["customer"].(map[string]any)
-	if rec.Personal == nil || rec.Personal.State != wire.SealedOpen || customer["email"] != "ann@example.com" || rec.Evaluation.RuleVerdicts[0].Reasoning != e.RuleVerdicts[0].Reasoning {
+	if rec.Personal == nil || rec.Personal.State != wire.SealedOpen || customer["email"] != "ann@example.com" || rec.Evaluation.RuleVerdicts[0].Evidence[0].Value != "4711.25" {
 		t.Errorf("a reviewer reads %+v of %+v", rec.Subject, rec.Personal)
 	}
 	n.key = n.makeKey(auth.Viewer, store.AllProjects)
@@ -200,7 +200,7 @@ func TestKeysOfPeopleStayWhereTheyAre(t *testing.T) {
 			return out.Personal.State
 		}
 		cut, less, none := *one.Personal, *one.Personal, *one.Personal
-		cut.Box, less.Fields, none.Keys = cut.Box[:5], less.Fields[:1], nil
+		cut.Box, less.Fields, none.Keys = cut.Box[:8], less.Fields[:1], nil
 		for about, c := range map[string]struct {
 			rec      *wire.EvaluationRecord
 			personal *wire.SealedData

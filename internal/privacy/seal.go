@@ -6,6 +6,7 @@ import (
 	"crypto/cipher"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -64,7 +65,8 @@ func (k *Keeper) Seal(ctx context.Context, rec *wire.EvaluationRecord, people, f
 	}
 	nonce := make([]byte, gcm.NonceSize())
 	_, _ = rand.Read(nonce) // never fails, see crypto/rand
-	out.Personal.Box = gcm.Seal(nonce, nonce, audit.Compress(audit.JSON(rec)), bound(project, id, out.Personal))
+	box := gcm.Seal(nonce, nonce, audit.Compress(audit.JSON(rec)), bound(project, id, out.Personal))
+	out.Personal.Box = base64.StdEncoding.EncodeToString(box)
 	return out, nil
 }
 
@@ -123,10 +125,11 @@ func openBox(keys [][]byte, sealed *wire.SealedData, project, id string) (*wire.
 	if err != nil {
 		return nil, err
 	}
-	if len(sealed.Box) < gcm.NonceSize() {
+	box, err := base64.StdEncoding.DecodeString(sealed.Box)
+	if err != nil || len(box) < gcm.NonceSize() {
 		return nil, errors.New("privacy: the box is cut")
 	}
-	packed, err := gcm.Open(nil, sealed.Box[:gcm.NonceSize()], sealed.Box[gcm.NonceSize():], bound(project, id, sealed))
+	packed, err := gcm.Open(nil, box[:gcm.NonceSize()], box[gcm.NonceSize():], bound(project, id, sealed))
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ type SealedData struct {
 	State  SealedState `json:"state,omitempty" enum:"open,sealed,forgotten,unreadable" doc:"open: shown as recorded; sealed: encrypted, for this reader or for all; forgotten: a key was deleted, so they are gone; unreadable: the key or what it encrypts is damaged. Absent in the log itself."`
 	Fields []string    `json:"fields" nullable:"false" doc:"The fields that are encrypted. With them are all texts of verdicts and models that may quote them, and the hashes of the subject."`
 	Keys   []string    `json:"keys" nullable:"false" doc:"Ids of the keys, one for each person. All of them are needed."`
-	Box    []byte      `json:"box,omitempty" doc:"The whole record, encrypted, in base64. Absent where it is open."`
+	Box    string      `json:"box,omitempty" doc:"The whole record, encrypted, in base64. Absent where it is open."`
 }
 
 // SealedState is what a reader sees of sealed data.

@@ -86,7 +86,7 @@ func (a *Archive) open(ctx context.Context, entry store.AuditEntry) (*wire.Evalu
 		rec.Evaluation.Tally()
 		rec.Evaluation.OverallVerdict = overall
 	}
-	rec.Personal.Box = nil
+	rec.Personal.Box = ""
 	return rec, nil
 }
 
