@@ -74,13 +74,21 @@ func crash(t *testing.T, settings ...string) {
 }
 
 func restartLimit() time.Duration {
+	if raced() {
+		return restartRaceful
+	}
+	return restartWithin
+}
+
+// raced reports whether the nodes run with the race detector.
+func raced() bool {
 	info, ok := debug.ReadBuildInfo()
 	for i := 0; ok && i < len(info.Settings); i++ {
 		if info.Settings[i].Key == "-race" && info.Settings[i].Value == "true" {
-			return restartRaceful
+			return true
 		}
 	}
-	return restartWithin
+	return false
 }
 
 // witness remembers what nodes have acknowledged.

@@ -202,6 +202,7 @@ var accessTable = map[string]access{
 	"list-fleet":          {auth.Viewer, "GET /api/v1/fleet?project_id=pay", "project"},
 	"get-edge":            {auth.Viewer, "GET /api/v1/fleet/x?project_id=pay", "project"},
 	"change-edge":         {auth.Admin, "PATCH /api/v1/fleet/x?project_id=pay", "project"},
+	"forget-edge":         {auth.Admin, "DELETE /api/v1/fleet/x?project_id=pay", "project"},
 	"report-edge":         {auth.Evaluator, "POST /api/v1/fleet/x/reports?project_id=pay", "project"},
 	"send-edge-records":   {auth.Evaluator, "POST /api/v1/fleet/x/records?project_id=pay", "project"},
 	"get-retention":       {auth.Viewer, "GET /api/v1/retention?project_id=pay", "project"},

@@ -3,9 +3,9 @@ package api
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"net/http"
 	"strconv"
-	"time"
 
 	"tenet/internal/api/rest"
 	"tenet/internal/auth"
@@ -16,9 +16,6 @@ import (
 
 // Bundles serves what is deployed to environments as signed files.
 type Bundles struct{ Bundles *release.Bundles }
-
-// lookForNews is how often a stream of news looks for a newer bundle.
-const lookForNews = 250 * time.Millisecond
 
 // bundleRef names an environment in a path.
 type bundleRef struct {
@@ -103,27 +100,19 @@ func (s Bundles) news(ctx context.Context, environment wire.Environment, have st
 		return err // answered as to any other request
 	}
 	events, ctx := rest.OpenStream(ctx)
-	tick := time.NewTicker(lookForNews)
-	defer tick.Stop()
 	for {
-		b, err := s.Bundles.Latest(ctx, rest.Project(ctx), environment, "")
+		b, err := s.Bundles.Newer(ctx, rest.Project(ctx), environment, have)
+		if errors.Is(err, context.Canceled) || ctx.Err() != nil {
+			return events.Finish(ctx, rest.None{}, nil)
+		}
 		if err != nil {
 			return events.Finish(ctx, nil, err)
 		}
-		if b.Head.RawHash != have {
-			have = b.Head.RawHash
-			info, err := s.describe(ctx, environment)
-			if err != nil {
-				return events.Finish(ctx, nil, err)
-			}
-			events.Send("bundle", info)
+		info, err := s.describe(ctx, environment)
+		if err != nil {
+			return events.Finish(ctx, nil, err)
 		}
-		select {
-		case <-ctx.Done():
-			return events.Finish(ctx, rest.None{}, nil)
-		case <-s.Bundles.Ended():
-			return events.Finish(ctx, rest.None{}, nil)
-		case <-tick.C:
-		}
+		events.Send("bundle", info)
+		have = b.Head.RawHash
 	}
 }

@@ -36,9 +36,15 @@ func (s Fleet) Routes(r *rest.Router) {
 	}, func(ctx context.Context, in *edgeRef, body *wire.ChangeEdge) (wire.FleetEdge, error) {
 		return s.Edges.Change(ctx, rest.Project(ctx), in.Edge, *body)
 	})
+	rest.Do(r, rest.Operation{
+		ID: "forget-edge", Route: op.ForgetEdge.Route(), Role: auth.Admin, Summary: "Forget an edge that is gone for good",
+		Description: "Its records stay. Its name and its key for signing are refused from then on, and the audit log has the end of its chain. Records that wait at the edge are not taken.",
+	}, func(ctx context.Context, in *edgeRef) error {
+		return s.Edges.Forget(ctx, rest.Project(ctx), in.Edge)
+	})
 	rest.HandleBody(r, rest.Operation{
 		ID: "report-edge", Route: op.ReportEdge.Route(), Role: auth.Evaluator, Summary: "Report how an edge fares",
-		Description: "For edges. The answer says what the edge is to do, and how much of its chain is stored. The first key that a name comes with stays: 409 for another.",
+		Description: "For edges. The answer says what the edge is to do, and how much of its chain is stored. An edge that was forgotten is told so, and nothing is stored. The first key that a name comes with stays: 409 for another.",
 	}, func(ctx context.Context, in *edgeRef, body *wire.EdgeReport) (wire.EdgeOrders, error) {
 		return s.Edges.Report(ctx, rest.Project(ctx), in.Edge, *body)
 	})

@@ -32,11 +32,17 @@ type origin struct {
 	// answer, if set, takes the place of the server.
 	answer atomic.Pointer[http.HandlerFunc]
 	keys   []string
+	now    func() time.Time // clock of the server and its edges; nil for the time of day
 }
 
 func newOrigin(t *testing.T) *origin {
 	t.Helper()
-	o := &origin{App: node(t, app.Options{}, map[string]string{"data": t.TempDir()}), t: t}
+	return newOriginAt(t, nil)
+}
+
+func newOriginAt(t *testing.T, now func() time.Time) *origin {
+	t.Helper()
+	o := &origin{App: node(t, app.Options{Now: now}, map[string]string{"data": t.TempDir()}), t: t, now: now}
 	if err := o.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +93,7 @@ func (o *origin) edge(data string, configure ...func(*app.Edge)) *app.App {
 	for _, f := range configure {
 		f(e)
 	}
-	a := node(o.t, app.Options{Edge: e}, map[string]string{"data": data, "console": "false", "alerts": "false"})
+	a := node(o.t, app.Options{Edge: e, Now: o.now}, map[string]string{"data": data, "console": "false", "alerts": "false"})
 	if err := a.Start(o.t.Context()); err != nil {
 		o.t.Fatal(err)
 	}

@@ -46,6 +46,7 @@ type shipping struct {
 
 	evaluations atomic.Int64
 	paused      atomic.Bool
+	forgotten   atomic.Bool // the server takes no more records
 
 	mu       sync.Mutex
 	received wire.AuditHead
@@ -82,6 +83,9 @@ func (r recorder) Append(ctx context.Context, rec audit.Record) error {
 
 // room returns an unavailable error if no more records may wait.
 func (s *shipping) room() error {
+	if s.forgotten.Load() {
+		return rule.Errorf(rule.CodeUnavailable, "the edge %s was forgotten at its server, which takes no more of its records; give it a new name and folder", s.edge.Name)
+	}
 	if s.paused.Load() {
 		return rule.Errorf(rule.CodeUnavailable, "the edge %s was paused at the server; ask another one", s.edge.Name)
 	}
@@ -264,6 +268,9 @@ func (s *shipping) report(ctx context.Context) error {
 	}
 	s.reread, s.received, s.known = orders.Reread, orders.Received, true
 	s.mu.Unlock()
+	if s.forgotten.Store(orders.Forgotten); orders.Forgotten {
+		return rule.Errorf(rule.CodeConflict, "the edge %s was forgotten at its server; give it a new name and folder", s.edge.Name)
+	}
 	if orders.Received.Seq > own.Seq {
 		return rule.Errorf(rule.CodeConflict, "the server has %d records of the edge %s, and there are %d here: the folder of the edge was replaced; give it a new name", orders.Received.Seq, s.edge.Name, own.Seq)
 	}

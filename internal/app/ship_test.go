@@ -84,6 +84,67 @@ func TestRecordsOfAnEdgeReachTheServerOnce(t *testing.T) {
 	}
 }
 
+// A day passes without the server: the edge answers all day, by its fail mode once its bundle is older than it may be, and through a restart. Then all records
+// arrive, in order, with the times at which they were made.
+func TestADayWithoutAServer(t *testing.T) {
+	t.Parallel()
+	var passed atomic.Int64
+	o := newOriginAt(t, func() time.Time { return time.Now().Add(time.Duration(passed.Load())) })
+	data := t.TempDir()
+	configure := func(e *app.Edge) {
+		o.shipping(0)(e)
+		e.MaxAge = time.Hour
+	}
+	e := o.edge(data, configure)
+	first := evaluated(t, e, edgeDiff+"}")
+	until(t, "the first record at the server", func() bool { r, ok := o.reported(); return ok && r.Orders.Received.Seq > 0 && r.Report.Spool == 0 })
+	away := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "away", http.StatusBadGateway) })
+	o.answer.Store(&away)
+	o.http.CloseClientConnections() // streams, too
+	const step, steps, each = 15 * time.Minute, 24 * 4, 6
+	ids := []string{first.EvaluationID}
+	times := []time.Time{first.Timestamp}
+	for i := range steps {
+		passed.Add(int64(step))
+		if i == steps/2 {
+			if err := e.Stop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			e = o.edge(data, configure)
+		}
+		for j := range each {
+			got := evaluated(t, e, fmt.Sprintf(`{"action":"echo %d-%d"}`, i, j))
+			ids, times = append(ids, got.EvaluationID), append(times, got.Timestamp)
+			if stale := time.Duration(i+1)*step >= time.Hour; stale != (got.BundleStale != "") || stale && got.OverallVerdict != rule.Deny {
+				t.Fatalf("after %s: %s, stale: %q", time.Duration(i+1)*step, got.OverallVerdict, got.BundleStale)
+			}
+		}
+	}
+	o.answer.Store(nil)
+	var head wire.AuditHead
+	until(t, "all records at the server", func() bool {
+		ask(t, e, "GET", "/api/v1/audit/head", "", &head)
+		r, ok := o.reported()
+		return ok && r.Report.Spool == 0 && r.Orders.Received == head && head.Seq >= int64(len(ids))
+	})
+	for i, id := range ids {
+		var got wire.EvaluationRecord
+		if code := ask(t, o.App, "GET", "/api/v1/evaluations/"+id, "", &got); code != http.StatusOK || !got.Evaluation.Timestamp.Equal(times[i]) {
+			t.Fatalf("record %d of %d: %d, of %s; made at %s", i, len(ids), code, got.Evaluation.Timestamp, times[i])
+		}
+	}
+	if day := times[len(times)-1].Sub(times[0]); day < 24*time.Hour {
+		t.Errorf("the records span %s", day)
+	}
+	until(t, "a bundle that the server vouches for", func() bool { return evaluated(t, e, `{"action":"ls"}`).BundleStale == "" })
+	for where, a := range map[string]*app.App{"edge": e, "server": o.App} {
+		var v wire.AuditReport
+		if code := ask(t, a, "GET", "/api/v1/audit/verify", "", &v); code != http.StatusOK || len(v.Problems) > 0 {
+			t.Errorf("the chain of the %s: %d, %+v", where, code, v)
+		}
+	}
+}
+
 // discard is an answer that nobody gets.
 type discard struct{}
 
@@ -120,6 +181,30 @@ func TestAnEdgeDoesWhatTheServerSays(t *testing.T) {
 	until(t, "the new bundle", func() bool { return evaluated(t, e, edgeDiff+"}").Bundle != before })
 	if code := ask(t, o.App, "PATCH", "/api/v1/fleet/none", `{}`, nil); code != http.StatusNotFound {
 		t.Errorf("an edge that nobody knows: %d", code)
+	}
+}
+
+// A forgotten edge answers no more: nobody would take its records.
+func TestAForgottenEdgeEndsItsAnswers(t *testing.T) {
+	t.Parallel()
+	o := newOrigin(t)
+	e := o.edge(t.TempDir(), o.shipping(0))
+	first := evaluated(t, e, edgeDiff+"}")
+	until(t, "the record at the server", func() bool {
+		r, ok := o.reported()
+		return ok && r.Report.Spool == 0 && r.Orders.Received.Seq > 0
+	})
+	if code := ask(t, o.App, "DELETE", "/api/v1/fleet/e1", "", nil); code != http.StatusNoContent {
+		t.Fatalf("forgetting: %d", code)
+	}
+	until(t, "the end of its answers", func() bool {
+		return ask(t, e, "POST", "/api/v1/evaluate", `{"action":"ls"}`, nil) == http.StatusServiceUnavailable
+	})
+	if _, ok := o.reported(); ok {
+		t.Error("the forgotten edge is in the fleet")
+	}
+	if code := ask(t, o.App, "GET", "/api/v1/evaluations/"+first.EvaluationID, "", nil); code != http.StatusOK {
+		t.Errorf("its record is gone: %d", code)
 	}
 }
 

@@ -44,6 +44,7 @@ const (
 	ObjectSuspension   = "suspension"
 	ObjectServer       = "mcp_server"
 	ObjectHold         = "hold"
+	ObjectEdge         = "edge"
 )
 
 // RuleVersion is a version of a rule that an entry names without what it says.
@@ -286,7 +287,10 @@ func readKey(a *About, b fields) {
 }
 
 func readRelease(a *About, b fields) {
-	switch environment, snapshot := b.text("environment"), b.text("snapshot_id"); {
+	switch environment, snapshot, edge := b.text("environment"), b.text("snapshot_id"), b.text("edge"); {
+	case edge != "":
+		a.Object, a.State = Object{ObjectEdge, edge, edge}, without(b, "action", "edge", "reread")
+		a.Removed = a.Action == "edge forgotten"
 	case a.Action == "gates":
 		a.Object, a.State = Object{ObjectGates, environment, environment}, b.object("gates")
 	case environment != "":

@@ -51,6 +51,12 @@ func TestReadEntries(t *testing.T) {
 			"r2", "severity", "no",
 		},
 		{
+			audit.KindRelease, `{"action":"edge forgotten","edge":"till-7","key":"k","received":{"seq":3,"hash":"h"}}`,
+			"edge forgotten",
+			audit.Object{Kind: "edge", ID: "till-7", Label: "till-7"},
+			"", "key received", "",
+		},
+		{
 			audit.KindRelease, `{"action":"snapshot","snapshot_id":"s1","name":"first","in_force":{"rows":["snapshot s1 x"]}}`,
 			"snapshot",
 			audit.Object{Kind: "snapshot", ID: "s1", Label: "first"},

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"tenet/internal/client"
@@ -57,35 +59,53 @@ type alertRef struct {
 	ID string `arg:"" help:"Id of the alert, as list shows it."`
 }
 
-type alertsShowCommand struct{ alertRef }
+type alertsShowCommand struct {
+	alertRef
+	output
+}
 
 func (k *alertsShowCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	a, err := client.Get(ctx, c, op.GetAlert.At(k.ID))
-	if err != nil {
-		return err
-	}
-	return printJSON(s.out, a)
+	return show(s, k.output, a, err, printAlert)
 }
 
-type alertsAcknowledgeCommand struct{ alertRef }
+func printAlert(s *session, a rule.Alert) error {
+	rows := [][]any{
+		{s.bold("alert"), a.ID}, {"status", a.Status}, {"type", a.Type}, {"message", a.Message}, {"raised", a.CreatedAt.UTC().Format(time.DateTime) + " UTC"},
+	}
+	if a.RuleID != "" {
+		rows = append(rows, []any{"rule", a.RuleID})
+	}
+	if a.AcknowledgedBy != "" {
+		rows = append(rows, []any{"acknowledged by", a.AcknowledgedBy})
+	}
+	if a.ResolvedBy != "" {
+		rows = append(rows, []any{"resolved by", a.ResolvedBy + strings.TrimSuffix(": "+a.ResolutionNote, ": ")})
+	}
+	return s.table("", rows)
+}
+
+type alertsAcknowledgeCommand struct {
+	alertRef
+	output
+}
 
 func (k *alertsAcknowledgeCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	a, err := client.Get(ctx, c, op.AcknowledgeAlert.At(k.ID))
-	if err == nil {
-		s.note("%s is acknowledged by %s: %s", a.ID, line(a.AcknowledgedBy), line(a.Message))
-	}
-	return err
+	return noted(s, k.output, a, err, func(a rule.Alert) string {
+		return fmt.Sprintf("%s is acknowledged by %s: %s", a.ID, line(a.AcknowledgedBy), line(a.Message))
+	})
 }
 
 type alertsResolveCommand struct {
 	alertRef
 	Note string `placeholder:"TEXT" help:"What was done about it."`
+	output
 }
 
 func (k *alertsResolveCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	a, err := client.Call(ctx, c, op.ResolveAlert.At(k.ID), wire.ResolveAlert{ResolutionNote: k.Note})
-	if err == nil {
-		s.note("%s is resolved by %s: %s", a.ID, line(a.ResolvedBy), line(a.Message))
-	}
-	return err
+	return noted(s, k.output, a, err, func(a rule.Alert) string {
+		return fmt.Sprintf("%s is resolved by %s: %s", a.ID, line(a.ResolvedBy), line(a.Message))
+	})
 }

@@ -84,10 +84,7 @@ func (k *approvalsShowCommand) Run(ctx context.Context, s *session, c *client.Cl
 		if err != nil {
 			return err
 		}
-		err = show(s, k.output, a, nil, func(s *session, a rule.Approval) error {
-			_, err := fmt.Fprintln(s.out, a.State)
-			return err
-		})
+		err = noteApproval(s, k.output, a, nil)
 		if err == nil && a.State != rule.ApprovalApproved && a.State != rule.ApprovalUsed {
 			return exit(exitFound)
 		}
@@ -145,6 +142,7 @@ func printApproval(s *session, d wire.ApprovalDetail) error {
 type approvalDecision struct {
 	approvalName
 	Reason string `required:"" placeholder:"TEXT" help:"Why; kept in the audit chain."`
+	output
 }
 
 type approvalsApproveCommand struct{ approvalDecision }
@@ -154,31 +152,32 @@ func (k *approvalsApproveCommand) Run(ctx context.Context, s *session, c *client
 	if err == nil && a.State == rule.ApprovalPending {
 		s.note("%d of %d people have approved; the others must, too", len(a.Approvals()), a.Quorum)
 	}
-	return noteApproval(s, a, err)
+	return noteApproval(s, k.output, a, err)
 }
 
 type approvalsRejectCommand struct{ approvalDecision }
 
 func (k *approvalsRejectCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	a, err := client.Call(ctx, c, op.RejectApproval.At(k.ID), wire.DecideApproval{Reason: k.Reason})
-	return noteApproval(s, a, err)
+	return noteApproval(s, k.output, a, err)
 }
 
 type approvalsWithdrawCommand struct {
 	approvalName
 	Reason string `placeholder:"TEXT" help:"Why; needed unless you have asked for it."`
+	output
 }
 
 func (k *approvalsWithdrawCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	a, err := client.Call(ctx, c, op.WithdrawApproval.At(k.ID), wire.DecideApproval{Reason: k.Reason})
-	return noteApproval(s, a, err)
+	return noteApproval(s, k.output, a, err)
 }
 
-func noteApproval(s *session, a rule.Approval, err error) error {
-	if err == nil {
-		_, err = fmt.Fprintln(s.out, a.State)
-	}
-	return err
+func noteApproval(s *session, o output, a rule.Approval, err error) error {
+	return show(s, o, a, err, func(s *session, a rule.Approval) error {
+		_, err := fmt.Fprintln(s.out, a.State)
+		return err
+	})
 }
 
 // awaitApproval waits until an approval is not pending any more, or the time is over.

@@ -26,6 +26,7 @@ type auditCommands struct {
 type auditAcceptCommand struct {
 	Reason string `required:"" placeholder:"TEXT" help:"Why rules may be missing; it is recorded."`
 	Yes    bool   `short:"y" help:"Do not ask."`
+	output
 }
 
 func (auditAcceptCommand) Help() string {
@@ -44,10 +45,7 @@ func (k *auditAcceptCommand) Run(ctx context.Context, s *session) error {
 	}
 	return s.with(ctx, keepsData, func(c *client.Client) error {
 		corpus, err := client.Call(ctx, c, op.AcceptCorpus, wire.AcceptCorpus{Reason: k.Reason})
-		if err == nil {
-			s.note("the project has %d rules", corpus.Rules)
-		}
-		return err
+		return noted(s, k.output, corpus, err, func(corpus wire.Corpus) string { return fmt.Sprintf("the project has %d rules", corpus.Rules) })
 	})
 }
 
@@ -89,11 +87,7 @@ func (k *auditVerifyCommand) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		if k.json() {
-			err = printJSON(s.out, r)
-		} else {
-			err = printVerification(s, &r)
-		}
+		err = show(s, k.output, &r, nil, printVerification)
 		if err == nil && !r.OK() {
 			return exit(exitFound)
 		}

@@ -87,8 +87,14 @@ func printAuditLog(s *session, l wire.AuditLog) error {
 	return err
 }
 
+// rotated is the JSON of a change of the keys that sign checkpoints.
+type rotated struct {
+	Retired bool `json:"older_keys_retired"`
+}
+
 type auditRotateCommand struct {
 	Retire bool `help:"End the signing by the older keys, and forget their secret halves."`
+	output
 }
 
 func (auditRotateCommand) Help() string {
@@ -107,10 +113,11 @@ func (k *auditRotateCommand) Run(s *session) error {
 	if err := app.RotateKeys(cfg, k.Retire, time.Now()); err != nil {
 		return err
 	}
-	if k.Retire {
-		s.note("the newest key alone signs from the next start of the server on")
-	} else {
-		s.note("a new key signs beside the others from the next start of the server on")
-	}
-	return nil
+	r := rotated{Retired: k.Retire}
+	return noted(s, k.output, r, nil, func(r rotated) string {
+		if r.Retired {
+			return "the newest key alone signs from the next start of the server on"
+		}
+		return "a new key signs beside the others from the next start of the server on"
+	})
 }

@@ -13,6 +13,7 @@ import (
 // backupCommand is `tenet backup`.
 type backupCommand struct {
 	File string `arg:"" help:"New file for the copy; compressed if its name ends in .zst. - is the output."`
+	output
 }
 
 func (backupCommand) Help() string {
@@ -31,6 +32,9 @@ func (k *backupCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
+	if k.File == "-" && k.json() {
+		return errors.New("--json goes with a file: the output has the copy")
+	}
 	bar, done := s.bar("copying")
 	var b app.Backup
 	if k.File == "-" {
@@ -42,14 +46,18 @@ func (k *backupCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	s.note("copied and checked %s: %s", k.File, holds(b))
-	return nil
+	if k.File == "-" {
+		s.note("copied and checked: %s", holds(b))
+		return nil
+	}
+	return noted(s, k.output, copied(k.File, b), nil, func(c backupCopy) string { return fmt.Sprintf("copied and checked %s: %s", c.File, holds(b)) })
 }
 
 // restoreCommand is `tenet restore`.
 type restoreCommand struct {
 	File  string `arg:"" help:"Copy that tenet backup has made, compressed or not."`
 	Force bool   `help:"Put a database that is there aside, as tenet.db.before-TIME."`
+	output
 }
 
 func (restoreCommand) Help() string {
@@ -81,8 +89,24 @@ func (k *restoreCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	s.note("restored %s into %s: %s", k.File, dataFolder(s, &cfg), holds(b))
-	return nil
+	c := copied(k.File, b)
+	c.Folder, c.Aside = dataFolder(s, &cfg), aside
+	return noted(s, k.output, c, nil, func(c backupCopy) string { return fmt.Sprintf("restored %s into %s: %s", c.File, c.Folder, holds(b)) })
+}
+
+// backupCopy is the JSON of a copy of a database that was made or restored.
+type backupCopy struct {
+	File     string `json:"file"`
+	Folder   string `json:"folder,omitempty"`
+	Aside    string `json:"database_before,omitempty"`
+	Bytes    int64  `json:"bytes"`
+	Projects int    `json:"projects"`
+	Rules    int    `json:"rules"`
+	Schema   int64  `json:"schema_version"`
+}
+
+func copied(file string, b app.Backup) backupCopy {
+	return backupCopy{File: file, Bytes: b.Bytes, Projects: b.Projects, Rules: b.Rules, Schema: b.Schema}
 }
 
 // holds says what a copy holds.

@@ -67,6 +67,7 @@ func trustedKeys(given []string) ([]string, error) {
 type bundleBuildCommand struct {
 	Environment string `arg:"" type:"filled" help:"production, staging or development."`
 	Out         string `short:"o" type:"filled" placeholder:"FILE" help:"File to write; default is ENVIRONMENT.bundle."`
+	output
 }
 
 func (bundleBuildCommand) Help() string {
@@ -87,8 +88,13 @@ func (k *bundleBuildCommand) Run(ctx context.Context, s *session, c *client.Clie
 	if err := checkpoint.WriteFile(path, data); err != nil {
 		return err
 	}
-	s.note("wrote %s (%s)", path, sizeText(int64(len(data))))
-	return nil
+	return noted(s, k.output, placed{path, int64(len(data))}, nil, func(p placed) string { return fmt.Sprintf("wrote %s (%s)", p.Place, sizeText(p.Bytes)) })
+}
+
+// placed is the JSON of a file that a command has written or sent.
+type placed struct {
+	Place string `json:"place"`
+	Bytes int64  `json:"bytes"`
 }
 
 // sizeText writes a number of bytes for people.
@@ -106,6 +112,7 @@ type bundlePushCommand struct {
 	Place       string `arg:"" type:"filled" help:"oci://REGISTRY/REPOSITORY:TAG, s3://BUCKET/KEY or file:PATH."`
 	Environment string `type:"filled" xor:"what" required:"" placeholder:"NAME" help:"Environment whose newest bundle is pushed."`
 	File        string `type:"filled" xor:"what" required:"" placeholder:"FILE" help:"Bundle to push as it is."`
+	output
 }
 
 func (bundlePushCommand) Help() string {
@@ -129,8 +136,9 @@ func (k *bundlePushCommand) Run(ctx context.Context, s *session) error {
 		if err := to.Push(ctx, f); err != nil {
 			return err
 		}
-		s.note("pushed to %s (%s)", k.Place, sizeText(int64(len(data))))
-		return nil
+		return noted(s, k.output, placed{k.Place, int64(len(data))}, nil, func(p placed) string {
+			return fmt.Sprintf("pushed to %s (%s)", p.Place, sizeText(p.Bytes))
+		})
 	}
 	if k.File != "" {
 		data, err := readLimited(s, k.File, bundle.MaxSize+checkpoint.MaxNote)
@@ -252,6 +260,7 @@ func (k *bundleInspectCommand) Run(s *session) error {
 
 type bundleKeyCommand struct {
 	Environment string `arg:"" type:"filled" help:"production, staging or development."`
+	output
 }
 
 func (bundleKeyCommand) Help() string {
@@ -263,11 +272,10 @@ rules an edge takes.
 
 func (k *bundleKeyCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	info, err := client.Get(ctx, c, op.DescribeBundle.At(k.Environment))
-	if err != nil {
+	return show(s, k.output, info.Keys, err, func(s *session, keys []string) error {
+		_, err := io.WriteString(s.out, strings.Join(keys, "\n")+"\n")
 		return err
-	}
-	_, err = io.WriteString(s.out, strings.Join(info.Keys, "\n")+"\n")
-	return err
+	})
 }
 
 // bundleReport describes a bundle.

@@ -33,23 +33,22 @@ What did not change is not judged again.
 
 func (k *cacheStatsCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	stats, err := client.Get(ctx, c, op.GetCache)
-	if err != nil {
-		return err
-	}
-	if k.json() {
-		return printJSON(s.out, stats)
-	}
+	return show(s, k.output, stats, err, printCache)
+}
+
+func printCache(s *session, stats wire.CacheStats) error {
 	text := fmt.Sprintf("project %s: %d verdicts, %.1f MiB", stats.ProjectID, stats.Count, float64(stats.Bytes)/(1<<20))
 	if stats.Oldest != nil && stats.Newest != nil {
 		text += fmt.Sprintf(", made %s to %s", day(*stats.Oldest), day(*stats.Newest))
 	}
-	_, err = fmt.Fprintln(s.out, text)
+	_, err := fmt.Fprintln(s.out, text)
 	return err
 }
 
 type cachePruneCommand struct {
 	OlderThan time.Duration `placeholder:"TIME" help:"Delete verdicts made longer ago than this, such as 720h."`
 	MaxMB     int64         `name:"max-mb" placeholder:"N" help:"Delete the oldest until the others have at most so many MiB of text."`
+	output
 }
 
 func (cachePruneCommand) Help() string {
@@ -71,12 +70,13 @@ func (k *cachePruneCommand) Run(ctx context.Context, s *session) error {
 	if size := k.MaxMB << 20; size > 0 {
 		prune.MaxBytes = &size
 	}
-	return deleteVerdicts(ctx, s, func(c *client.Client) (wire.CacheDeleted, error) { return client.Call(ctx, c, op.PruneCache, prune) })
+	return deleteVerdicts(ctx, s, k.output, func(c *client.Client) (wire.CacheDeleted, error) { return client.Call(ctx, c, op.PruneCache, prune) })
 }
 
 type cacheForgetCommand struct {
 	Evaluation string `required:"" placeholder:"ID" help:"The evaluation."`
 	Rule       string `placeholder:"RULE" help:"Only the verdict of this rule."`
+	output
 }
 
 func (cacheForgetCommand) Help() string {
@@ -88,12 +88,12 @@ needed. Feedback that a verdict is wrong does the same for its rule.
 }
 
 func (k *cacheForgetCommand) Run(ctx context.Context, s *session) error {
-	return deleteVerdicts(ctx, s, func(c *client.Client) (wire.CacheDeleted, error) {
+	return deleteVerdicts(ctx, s, k.output, func(c *client.Client) (wire.CacheDeleted, error) {
 		return client.Call(ctx, c, op.PruneCache, wire.PruneCache{EvaluationID: k.Evaluation, RuleID: k.Rule})
 	})
 }
 
-type cacheClearCommand struct{}
+type cacheClearCommand struct{ output }
 
 func (cacheClearCommand) Help() string {
 	return `Everything is judged again when it is needed. Records of evaluations are not touched: they hold their verdicts.
@@ -101,17 +101,16 @@ func (cacheClearCommand) Help() string {
     tenet cache clear --project payments`
 }
 
-func (cacheClearCommand) Run(ctx context.Context, s *session) error {
-	return deleteVerdicts(ctx, s, func(c *client.Client) (wire.CacheDeleted, error) { return client.Get(ctx, c, op.ClearCache) })
+func (k *cacheClearCommand) Run(ctx context.Context, s *session) error {
+	return deleteVerdicts(ctx, s, k.output, func(c *client.Client) (wire.CacheDeleted, error) { return client.Get(ctx, c, op.ClearCache) })
 }
 
-func deleteVerdicts(ctx context.Context, s *session, remove func(*client.Client) (wire.CacheDeleted, error)) error {
+func deleteVerdicts(ctx context.Context, s *session, o output, remove func(*client.Client) (wire.CacheDeleted, error)) error {
 	return s.with(ctx, keepsData, func(c *client.Client) error {
 		d, err := remove(c)
-		if err != nil {
+		return show(s, o, d, err, func(s *session, d wire.CacheDeleted) error {
+			_, err := fmt.Fprintf(s.out, "%d verdicts deleted\n", d.Deleted)
 			return err
-		}
-		_, err = fmt.Fprintf(s.out, "%d verdicts deleted\n", d.Deleted)
-		return err
+		})
 	})
 }

@@ -33,6 +33,7 @@ type candidatesListCommand struct {
 	Path          string  `placeholder:"PATH" help:"Only candidates from this file, or from files below this folder."`
 	MinConfidence float64 `placeholder:"N" help:"Only candidates with at least this confidence, from 0 to 1."`
 	Format        string  `short:"f" enum:"table,json,yaml" default:"table" help:"${enum}."`
+	jsonFlag
 }
 
 func (candidatesListCommand) Help() string {
@@ -56,10 +57,11 @@ func (k *candidatesListCommand) Run(ctx context.Context, s *session, c *client.C
 	if err != nil {
 		return err
 	}
+	defer noteAddress(s, "", "discovery", "scans", id)
 	if list == nil {
 		list = []wire.Candidate{}
 	}
-	switch k.Format {
+	switch k.or(k.Format) {
 	case "json":
 		return printJSON(s.out, list)
 	case "yaml":
@@ -101,6 +103,7 @@ type chosen struct {
 	Candidates []string `arg:"" optional:"" help:"Ids of candidates."`
 	Scan       string   `placeholder:"ID" help:"All pending candidates of this scan instead."`
 	Over       float64  `name:"min-confidence" placeholder:"N" help:"Of the scan's, only those with at least this confidence."`
+	output
 }
 
 func (k *chosen) check() error {
@@ -116,6 +119,7 @@ func (k *chosen) check() error {
 // each decides on the candidates that were named, one by one; of a scan, many at once until none is left.
 func (k *chosen) each(s *session, one func(id string) (wire.Decided, error), many func(scan string, sel wire.Selection) (wire.Bulk, error)) error {
 	failed := 0
+	decided := []wire.BulkResult{}
 	if k.Scan != "" {
 		sel := wire.Selection{All: true}
 		if k.Over > 0 {
@@ -127,6 +131,7 @@ func (k *chosen) each(s *session, one func(id string) (wire.Decided, error), man
 			if err != nil {
 				return err
 			}
+			decided = append(decided, bulk.Results...)
 			for _, r := range bulk.Results {
 				if r.Error != "" {
 					s.note("%s: %s", r.CandidateID, line(r.Error))
@@ -144,13 +149,23 @@ func (k *chosen) each(s *session, one func(id string) (wire.Decided, error), man
 		done, err := one(id)
 		if code := rule.CodeOf(err); code == rule.CodeConflict || code == rule.CodeInvalid || code == rule.CodeNotFound {
 			failed++
+			decided = append(decided, wire.BulkResult{CandidateID: id, Status: "failed", Code: string(code), Error: err.Error()})
 			printError(s, fmt.Errorf("%s: %w", id, err))
 			continue
 		}
 		if err != nil {
 			return err
 		}
+		decided = append(decided, wire.BulkResult{CandidateID: id, Status: string(done.Status), RuleID: done.RuleID})
+		if k.json() {
+			continue
+		}
 		if _, err := fmt.Fprintf(s.out, "%s  %s  %s\n", id, done.Status, done.RuleID); err != nil {
+			return err
+		}
+	}
+	if k.json() {
+		if err := printJSON(s.out, decided); err != nil {
 			return err
 		}
 	}
@@ -235,7 +250,7 @@ type candidatesScansCommand struct {
 
 func (k *candidatesScansCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	list, err := client.Get(ctx, c, op.ListScans.Where(wire.PageQuery{Page: 1, PageSize: k.Limit}))
-	return show(s, k.output, list.Items, err, printScans)
+	return showPage(s, k.output, list, err, printScans)
 }
 
 func printScans(s *session, scans []wire.Scan) error {

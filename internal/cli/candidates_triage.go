@@ -41,6 +41,7 @@ type candidatesMergeCommand struct {
 	Candidates []string `arg:"" help:"Ids of candidates."`
 	Into       string   `required:"" placeholder:"RULE" help:"Rule, by id or short name; with --candidate, the id of a candidate."`
 	Candidate  bool     `help:"--into names a candidate that waits for a decision."`
+	output
 }
 
 func (candidatesMergeCommand) Help() string {
@@ -56,12 +57,13 @@ func (k *candidatesMergeCommand) Run(ctx context.Context, s *session) error {
 		body = wire.MergeCandidate{CandidateID: k.Into}
 	}
 	return s.with(ctx, keepsData, func(c *client.Client) error {
-		return eachCandidate(s, k.Candidates, func(id string) (wire.Decided, error) { return client.Call(ctx, c, op.MergeCandidate.At(id), body) })
+		return eachCandidate(s, k.output, k.Candidates, func(id string) (wire.Decided, error) { return client.Call(ctx, c, op.MergeCandidate.At(id), body) })
 	})
 }
 
 type candidatesReopenCommand struct {
 	Candidates []string `arg:"" help:"Ids of candidates."`
+	output
 }
 
 func (candidatesReopenCommand) Help() string {
@@ -73,13 +75,13 @@ since and it is not in force:
 
 func (k *candidatesReopenCommand) Run(ctx context.Context, s *session) error {
 	return s.with(ctx, keepsData, func(c *client.Client) error {
-		return eachCandidate(s, k.Candidates, func(id string) (wire.Decided, error) { return client.Get(ctx, c, op.ReopenCandidate.At(id)) })
+		return eachCandidate(s, k.output, k.Candidates, func(id string) (wire.Decided, error) { return client.Get(ctx, c, op.ReopenCandidate.At(id)) })
 	})
 }
 
 // eachCandidate decides on candidates one by one; one that fails holds up no other.
-func eachCandidate(s *session, ids []string, one func(id string) (wire.Decided, error)) error {
-	return (&chosen{Candidates: ids}).each(s, one, nil)
+func eachCandidate(s *session, o output, ids []string, one func(id string) (wire.Decided, error)) error {
+	return (&chosen{Candidates: ids, output: o}).each(s, one, nil)
 }
 
 type candidatesNeverFromCommand struct {
@@ -116,11 +118,13 @@ type candidatesExclusionsCommand struct {
 
 func (k *candidatesExclusionsCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	page, err := client.Get(ctx, c, op.ListExclusions.Where(wire.PageQuery{Page: k.Page, PageSize: k.Limit}))
-	if err := show(s, k.output, page.Items, err, printExclusions); err != nil || k.json() {
-		return err
-	}
-	s.nextPage("exclusions", k.Page, k.Limit, len(page.Items), page.Total)
-	return nil
+	return show(s, k.output, page, err, func(s *session, page wire.Page[wire.Exclusion]) error {
+		if err := printExclusions(s, page.Items); err != nil {
+			return err
+		}
+		s.nextPage("exclusions", k.Page, k.Limit, len(page.Items), page.Total)
+		return nil
+	})
 }
 
 func printExclusions(s *session, exclusions []wire.Exclusion) error {
@@ -129,12 +133,20 @@ func printExclusions(s *session, exclusions []wire.Exclusion) error {
 	})
 }
 
+// liftedExclusion is an exclusion that no scan heeds any more.
+type liftedExclusion struct {
+	ID string `json:"id"`
+	wire.Lifted
+}
+
 type candidatesLiftCommand struct {
 	Exclusions []string `arg:"" help:"Ids of exclusions, as exclusions lists them."`
+	output
 }
 
 func (k *candidatesLiftCommand) Run(ctx context.Context, s *session) error {
 	failed := false
+	made := []liftedExclusion{}
 	err := s.with(ctx, keepsData, func(c *client.Client) error {
 		for _, id := range k.Exclusions {
 			lifted, err := client.Get(ctx, c, op.DeleteExclusion.At(id))
@@ -146,7 +158,13 @@ func (k *candidatesLiftCommand) Run(ctx context.Context, s *session) error {
 			if err != nil {
 				return err
 			}
-			s.note("%s is lifted; %d candidates wait for a decision again", id, lifted.Reopened)
+			made = append(made, liftedExclusion{id, lifted})
+			if !k.json() {
+				s.note("%s is lifted; %d candidates wait for a decision again", id, lifted.Reopened)
+			}
+		}
+		if k.json() {
+			return printJSON(s.out, made)
 		}
 		return nil
 	})

@@ -54,22 +54,26 @@ func caseRow(c *wire.Case) []any {
 type casesGenerateCommand struct {
 	Rule  string `arg:"" help:"Id or slug of the rule."`
 	Count int    `default:"6" help:"How many, 1 to 50; half of them break the rule."`
+	output
 }
 
 func (k *casesGenerateCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	done := s.progress("writing test cases")
 	list, err := client.Call(ctx, c, op.GenerateTestCases.At(k.Rule), wire.GenerateCases{Count: &k.Count})
 	done()
-	if err != nil {
-		return err
-	}
-	for i := range list {
-		if _, err := fmt.Fprintf(s.out, "%s  %s  %s\n", list[i].ID, list[i].ExpectedVerdict, line(list[i].Name)); err != nil {
-			return err
+	err = show(s, k.output, list, err, func(s *session, list []wire.Case) error {
+		for i := range list {
+			if _, err := fmt.Fprintf(s.out, "%s  %s  %s\n", list[i].ID, list[i].ExpectedVerdict, line(list[i].Name)); err != nil {
+				return err
+			}
 		}
+		s.note("look at them with `tenet cases list %s --format json`, and confirm those that are right", k.Rule)
+		return nil
+	})
+	if err == nil {
+		noteAddress(s, "", "rules", k.Rule)
 	}
-	s.note("look at them with `tenet cases list %s --format json`, and confirm those that are right", k.Rule)
-	return nil
+	return err
 }
 
 // chosenCases names test cases of a rule.
@@ -77,6 +81,7 @@ type chosenCases struct {
 	Rule  string   `arg:"" help:"Id or slug of the rule."`
 	Cases []string `arg:"" optional:"" name:"case" help:"Ids of test cases."`
 	All   bool     `help:"All unconfirmed test cases of the rule."`
+	output
 }
 
 // each calls fn with the ids.
@@ -109,24 +114,33 @@ func (k *chosenCases) each(ctx context.Context, c *client.Client, fn func(id str
 type casesConfirmCommand struct{ chosenCases }
 
 func (k *casesConfirmCommand) Run(ctx context.Context, s *session, c *client.Client) error {
-	n, err := k.each(ctx, c, func(id string) error {
-		_, err := client.Get(ctx, c, op.ConfirmTestCase.At(k.Rule, id))
+	confirmed := []wire.Case{}
+	_, err := k.each(ctx, c, func(id string) error {
+		one, err := client.Get(ctx, c, op.ConfirmTestCase.At(k.Rule, id))
+		if err == nil {
+			confirmed = append(confirmed, one)
+		}
 		return err
 	})
-	if err != nil {
+	return show(s, k.output, confirmed, err, func(s *session, confirmed []wire.Case) error {
+		_, err := fmt.Fprintf(s.out, "%s confirmed\n", amount(len(confirmed), "case"))
 		return err
-	}
-	_, err = fmt.Fprintf(s.out, "%s confirmed\n", amount(n, "case"))
-	return err
+	})
 }
 
 type casesDeleteCommand struct{ chosenCases }
 
 func (k *casesDeleteCommand) Run(ctx context.Context, s *session, c *client.Client) error {
-	n, err := k.each(ctx, c, func(id string) error { return client.Run(ctx, c, op.DeleteTestCase.At(k.Rule, id)) })
-	if err != nil {
+	gone := []ended{}
+	_, err := k.each(ctx, c, func(id string) error {
+		err := client.Run(ctx, c, op.DeleteTestCase.At(k.Rule, id))
+		if err == nil {
+			gone = append(gone, ended{"test_case", id, "deleted"})
+		}
 		return err
-	}
-	_, err = fmt.Fprintf(s.out, "%s deleted\n", amount(n, "case"))
-	return err
+	})
+	return show(s, k.output, gone, err, func(s *session, gone []ended) error {
+		_, err := fmt.Fprintf(s.out, "%s deleted\n", amount(len(gone), "case"))
+		return err
+	})
 }

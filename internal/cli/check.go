@@ -52,6 +52,7 @@ type checkCommand struct {
 	Undecided string `group:"Result" type:"filled" placeholder:"WORDS" help:"What follows from a rule that nothing could decide: fail exits with 2, warn says so, pass does not; one word, or one for each severity (setting undecided, default CRITICAL=fail,HIGH=fail,MEDIUM=warn,LOW=warn)."`
 
 	Format  string   `group:"Result" short:"f" enum:"text,json,sarif,junit,github,markdown" default:"text" help:"${enum}."`
+	JSON    bool     `group:"Result" name:"json" help:"The same as --format json."`
 	Output  string   `group:"Result" short:"o" placeholder:"FILE" help:"Write the report to this file; - is the output."`
 	Also    []string `group:"Result" sep:"none" placeholder:"FORMAT=FILE" help:"Write another report of the same evaluation, such as sarif=tenet.sarif; may be repeated."`
 	Verbose bool     `group:"Result" short:"v" help:"Show the rules that are kept, too."`
@@ -82,6 +83,9 @@ Examples:
 }
 
 func (k *checkCommand) Run(ctx context.Context, s *session) error {
+	if k.JSON {
+		k.Format = string(report.JSON)
+	}
 	if err := k.usage(s); err != nil {
 		return err
 	}
@@ -301,6 +305,9 @@ func (k *checkCommand) report(s *session, e *rule.Evaluation, known map[*rule.Ru
 	}
 	o := k.options(s, known)
 	o.Color = s.colour && k.Output == ""
+	if !s.scratch && !empty {
+		defer notePage(s, e)
+	}
 	if k.Output == "" {
 		return report.Write(s.out, report.Format(k.Format), e, o)
 	}

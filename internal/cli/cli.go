@@ -47,7 +47,7 @@ type grammar struct {
 	Approvals   approvalsCommands   `cmd:"" help:"Confirm actions that need confirmation."`
 	Serve       serveCommand        `cmd:"" help:"Serve the HTTP API."`
 	Health      healthCommand       `cmd:"" help:"Ask a server whether it can evaluate."`
-	Fleet       fleetCommands       `cmd:"" help:"List, pin and pause edges."`
+	Fleet       fleetCommands       `cmd:"" help:"List, pin, pause and forget edges."`
 	Edge        edgeCommand         `cmd:"" help:"Evaluate beside the caller, from signed bundles, without a database server."`
 	Witness     witnessCommand      `cmd:"" help:"Cosign the checkpoints of audit logs, as a witness."`
 	MCP         mcpCommand          `cmd:"" name:"mcp" help:"Serve the Model Context Protocol on standard input and output."`

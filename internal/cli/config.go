@@ -22,6 +22,7 @@ type configCommands struct {
 
 type configCheckCommand struct {
 	File string `arg:"" optional:"" help:"Settings file; default is the one that tenet serve would read here."`
+	output
 }
 
 func (configCheckCommand) Help() string {
@@ -41,8 +42,18 @@ func (k *configCheckCommand) Run(s *session) error {
 		return err
 	}
 	set := slices.DeleteFunc(cfg.InForce(), func(v config.Value) bool { return v.Source == config.Default })
-	_, err = fmt.Fprintf(s.out, "the settings are right: %s read, %d of %d set\n", cmp.Or(cfg.ReadFrom(), "no file"), len(set), len(config.Settings()))
-	return err
+	right := checkedSettings{File: cfg.ReadFrom(), Set: len(set), Settings: len(config.Settings())}
+	return show(s, k.output, right, nil, func(s *session, c checkedSettings) error {
+		_, err := fmt.Fprintf(s.out, "the settings are right: %s read, %d of %d set\n", cmp.Or(c.File, "no file"), c.Set, c.Settings)
+		return err
+	})
+}
+
+// checkedSettings is the JSON of settings without an error.
+type checkedSettings struct {
+	File     string `json:"file,omitempty"`
+	Set      int    `json:"set"`
+	Settings int    `json:"settings"`
 }
 
 type configShowCommand struct {

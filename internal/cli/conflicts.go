@@ -128,14 +128,10 @@ func (k *conflictsMendCommand) Run(ctx context.Context, s *session, c *client.Cl
 		body.Change = &wire.ReviseRule{Statement: wire.Optional[string]{Set: true, Value: k.Statement}}
 	}
 	out, err := client.Call(ctx, c, op.MendConflict.At(k.ID), body)
-	if err != nil {
-		return err
-	}
-	if k.json() {
-		err = printJSON(s.out, out)
-	} else {
+	err = show(s, k.output, out, err, func(s *session, out wire.MendedConflict) error {
 		printMended(s, &out, k.DryRun)
-	}
+		return nil
+	})
 	if err == nil && out.Outcome == wire.MendOutcomeRemains {
 		return exit(exitFound)
 	}
@@ -160,7 +156,7 @@ func printMended(s *session, out *wire.MendedConflict, tried bool) {
 	case tried:
 		s.note("the conflict would be closed")
 	default:
-		_ = printDecision(s, out.Conflict, nil)
+		s.note("%s", decisionOf(out.Conflict))
 	}
 }
 
@@ -168,32 +164,30 @@ func printMended(s *session, out *wire.MendedConflict, tried bool) {
 type conflictRef struct {
 	ID   string `arg:"" help:"Id of the conflict, as the list shows it."`
 	Note string `placeholder:"TEXT" help:"Why, for those who come later."`
+	output
 }
 
 type conflictsConfirmCommand struct{ conflictRef }
 
 func (k *conflictsConfirmCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	decided, err := client.Call(ctx, c, op.ConfirmConflict.At(k.ID), wire.DecideConflict{Note: k.Note})
-	return printDecision(s, decided, err)
+	return noted(s, k.output, decided, err, decisionOf)
 }
 
 type conflictsRejectCommand struct{ conflictRef }
 
 func (k *conflictsRejectCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	decided, err := client.Call(ctx, c, op.RejectConflict.At(k.ID), wire.DecideConflict{Note: k.Note})
-	return printDecision(s, decided, err)
+	return noted(s, k.output, decided, err, decisionOf)
 }
 
-func printDecision(s *session, c wire.Conflict, err error) error {
-	if err != nil {
-		return err
-	}
-	s.note("the conflict of %s and %s is %s", line(cmp.Or(c.Rule.Slug, c.Rule.ID)), line(cmp.Or(c.Other.Slug, c.Other.ID)), c.State)
-	return nil
+func decisionOf(c wire.Conflict) string {
+	return fmt.Sprintf("the conflict of %s and %s is %s", line(cmp.Or(c.Rule.Slug, c.Rule.ID)), line(cmp.Or(c.Other.Slug, c.Other.ID)), c.State)
 }
 
 type conflictsScanCommand struct {
 	Model bool `help:"Ask the model about every rule, too: one call for each."`
+	output
 }
 
 func (conflictsScanCommand) Help() string {
@@ -212,8 +206,7 @@ func (k *conflictsScanCommand) Run(ctx context.Context, s *session) error {
 			return err
 		}
 		if s.globals.Server != "" || s.env("TENET_SERVER") != "" {
-			s.note("job %d looks for conflicts among all rules", j.ID)
-			return nil
+			return noted(s, k.output, j, nil, func(j wire.Job) string { return fmt.Sprintf("job %d looks for conflicts among all rules", j.ID) })
 		}
 		j, err = await(ctx, s, "comparing", j, func() (wire.Job, error) { return client.Get(ctx, c, op.GetJob.At(strconv.FormatInt(j.ID, 10))) },
 			func(j *wire.Job) (string, wire.Progress) { return j.State, j.Progress })
@@ -224,9 +217,11 @@ func (k *conflictsScanCommand) Run(ctx context.Context, s *session) error {
 			return fmt.Errorf("job %d has %s: %s", j.ID, j.State, line(j.Error))
 		}
 		list, err := client.Get(ctx, c, op.ListConflicts.Where(wire.ConflictQuery{State: store.ConflictSuggested, PageQuery: wire.PageQuery{PageSize: 1}}))
-		if err == nil {
-			s.note("all rules are compared; conflicts to decide on: %d (tenet rules conflicts --state suggested)", list.Total)
+		if err != nil {
+			return err
 		}
-		return err
+		return noted(s, k.output, j, nil, func(wire.Job) string {
+			return fmt.Sprintf("all rules are compared; conflicts to decide on: %d (tenet rules conflicts --state suggested)", list.Total)
+		})
 	})
 }

@@ -31,6 +31,7 @@ type documentsUploadCommand struct {
 	Files []string `arg:"" help:"Files."`
 	Title string   `placeholder:"TEXT" help:"Title, for a single file; default is the file's own."`
 	Type  string   `placeholder:"NAME" help:"What you call their kind, such as policy."`
+	output
 }
 
 func (documentsUploadCommand) Help() string {
@@ -45,6 +46,7 @@ func (k *documentsUploadCommand) Run(ctx context.Context, s *session) error {
 		return fmt.Errorf("--title is for a single file, and there are %d", len(k.Files))
 	}
 	return s.with(ctx, needsData, func(c *client.Client) error {
+		uploaded := []wire.Document{}
 		for _, path := range k.Files {
 			content, err := readUpload(path)
 			if err != nil {
@@ -58,10 +60,16 @@ func (k *documentsUploadCommand) Run(ctx context.Context, s *session) error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", path, err)
 			}
-			s.note("%s is kept as %q; tenet documents show %s prints it", path, line(d.Title), d.ID)
+			if uploaded = append(uploaded, d); k.json() {
+				continue
+			}
+			s.note("%s is kept as %q; tenet documents get %s shows it", path, line(d.Title), d.ID)
 			if _, err := fmt.Fprintln(s.out, d.ID); err != nil {
 				return err
 			}
+		}
+		if k.json() {
+			return printJSON(s.out, uploaded)
 		}
 		return nil
 	})
@@ -167,6 +175,7 @@ func printDocument(s *session, d wire.Document) error {
 type documentsExtractCommand struct {
 	ID     string `arg:"" help:"Id of the document."`
 	Format string `short:"f" enum:"table,json,yaml" default:"table" help:"${enum}."`
+	jsonFlag
 }
 
 func (documentsExtractCommand) Help() string {
@@ -191,16 +200,18 @@ func (k *documentsExtractCommand) Run(ctx context.Context, s *session) error {
 		if report.Candidates, err = client.AllCandidates(ctx, c, scan.ID, wire.CandidateQuery{Status: wire.CandidateUndecided}); err != nil {
 			return err
 		}
-		return (&scanCommand{Format: k.Format}).print(ctx, s, c, &report)
+		return (&scanCommand{Format: k.or(k.Format)}).print(ctx, s, c, &report)
 	})
 }
 
 type documentsDeleteCommand struct {
 	ID string `arg:"" help:"Id of the document."`
+	output
 }
 
 func (k *documentsDeleteCommand) Run(ctx context.Context, s *session, c *client.Client) error {
-	return client.Run(ctx, c, op.DeleteDocument.At(k.ID))
+	err := client.Run(ctx, c, op.DeleteDocument.At(k.ID))
+	return noted(s, k.output, ended{"document", k.ID, "deleted"}, err, func(e ended) string { return "document " + line(e.ID) + " is deleted" })
 }
 
 type documentsSearchCommand struct {

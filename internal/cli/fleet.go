@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ type fleetCommands struct {
 	Pause  fleetPauseCommand  `cmd:"" help:"Have an edge answer no evaluations."`
 	Resume fleetResumeCommand `cmd:"" help:"Let an edge answer again."`
 	Reread fleetRereadCommand `cmd:"" help:"Have an edge read its place of bundles again."`
+	Forget fleetForgetCommand `cmd:"" help:"Forget an edge that is gone for good."`
 }
 
 type fleetListCommand struct {
@@ -66,15 +68,13 @@ func printFleet(s *session, f wire.Fleet) error {
 // edgeRef names an edge on the command line.
 type edgeRef struct {
 	Edge string `arg:"" type:"filled" help:"Name of the edge."`
+	output
 }
 
 // order changes the orders of an edge.
 func (k edgeRef) order(ctx context.Context, s *session, c *client.Client, change wire.ChangeEdge, done string) error {
-	_, err := client.Call(ctx, c, op.ChangeEdge.At(k.Edge), change)
-	if err == nil {
-		s.note("%s %s, from its next report on", k.Edge, done)
-	}
-	return err
+	edge, err := client.Call(ctx, c, op.ChangeEdge.At(k.Edge), change)
+	return noted(s, k.output, edge, err, func(wire.FleetEdge) string { return fmt.Sprintf("%s %s, from its next report on", k.Edge, done) })
 }
 
 type fleetPinCommand struct{ edgeRef }
@@ -105,4 +105,39 @@ type fleetRereadCommand struct{ edgeRef }
 
 func (k *fleetRereadCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	return k.order(ctx, s, c, wire.ChangeEdge{Reread: true}, "reads its place of bundles again")
+}
+
+type fleetForgetCommand struct {
+	edgeRef
+
+	Yes bool `help:"Forget it although records wait there; they will not be taken."`
+}
+
+func (fleetForgetCommand) Help() string {
+	return `Its records stay, and the audit log has the end of its chain. Its name and its key for signing are refused from then on: an edge that takes its place needs
+a new name. If it had an API key of its own, revoke that, too.
+
+    tenet fleet forget till-7
+    tenet keys revoke till-7`
+}
+
+func (k *fleetForgetCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	e, err := client.Get(ctx, c, op.GetEdge.At(k.Edge))
+	if err != nil {
+		return err
+	}
+	if e.Report.Spool > 0 && !k.Yes {
+		text := fmt.Sprintf("%d records waited at %s when it last reported, %s; after this the server would not take them", e.Report.Spool, line(e.Name), e.SeenAt.Format(time.DateTime))
+		switch {
+		case !isTerminal(s.stdin):
+			return errors.New(text + "; wait for them, or give --yes")
+		case !confirm(s, text+". Forget it?"):
+			return errors.New("nothing was changed")
+		}
+	}
+	if err := client.Run(ctx, c, op.ForgetEdge.At(k.Edge)); err != nil {
+		return err
+	}
+	s.note("%s is forgotten; its chain of %d entries stays", k.Edge, e.Orders.Received.Seq)
+	return nil
 }

@@ -55,10 +55,11 @@ func (k *snapshotsGatesCommand) Run(ctx context.Context, s *session) error {
 				return err
 			}
 		}
-		if k.json() {
-			return printJSON(s.out, gates)
+		if err := show(s, k.output, gates, nil, func(s *session, gates wire.Gates) error { return printGates(s, environment, &gates) }); err != nil {
+			return err
 		}
-		return printGates(s, environment, &gates)
+		noteAddress(s, "", "releases", "environments", k.Environment, "gates")
+		return nil
 	})
 }
 
@@ -196,6 +197,7 @@ func printGateResults(s *session, environment string, results []wire.GateResult)
 type snapshotsApproveCommand struct {
 	Snapshot string `arg:"" help:"The snapshot."`
 	Note     string `placeholder:"TEXT" help:"What there is to say about it."`
+	output
 }
 
 func (k *snapshotsApproveCommand) Run(ctx context.Context, s *session, c *client.Client) error {
@@ -204,9 +206,8 @@ func (k *snapshotsApproveCommand) Run(ctx context.Context, s *session, c *client
 		return err
 	}
 	a, err := client.Call(ctx, c, op.ApproveSnapshot.At(id), wire.ApproveSnapshot{Note: k.Note})
-	if err != nil {
+	return show(s, k.output, a, err, func(s *session, a wire.Approval) error {
+		_, err := fmt.Fprintf(s.out, "%s has approved %s\n", line(a.Actor), a.SnapshotID)
 		return err
-	}
-	_, err = fmt.Fprintf(s.out, "%s has approved %s\n", line(a.Actor), a.SnapshotID)
-	return err
+	})
 }

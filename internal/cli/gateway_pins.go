@@ -118,6 +118,7 @@ type pinsAccept struct {
 	Tools  []string `arg:"" optional:"" name:"tool" help:"Tools that are held back."`
 	All    bool     `help:"All tools of the server that are held back."`
 	pinFlags
+	output
 }
 
 func (pinsAccept) Help() string {
@@ -143,10 +144,17 @@ func (k *pinsAccept) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	if len(names) == 0 {
+		if k.json() {
+			return printJSON(s.out, []string{})
+		}
 		s.note("no tool of %s is held back", k.Server)
 		return nil
 	}
-	if _, err := fmt.Fprintf(s.out, "accepted %s\n", line(strings.Join(names, ", "))); err != nil {
+	err = show(s, k.output, names, nil, func(s *session, names []string) error {
+		_, err := fmt.Fprintf(s.out, "accepted %s\n", line(strings.Join(names, ", ")))
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	if err := k.report(ctx, s, pins, names); err != nil {
@@ -181,6 +189,7 @@ const maxReported = 100
 type pinsForget struct {
 	Server string `arg:"" help:"Name of the server."`
 	pinFlags
+	output
 }
 
 func (pinsForget) Help() string {
@@ -193,5 +202,6 @@ func (k *pinsForget) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	return pin.Open(folder, k.Server).Forget()
+	err = pin.Open(folder, k.Server).Forget()
+	return noted(s, k.output, ended{"pins", k.Server, "forgotten"}, err, func(e ended) string { return "the pins of " + line(e.ID) + " are forgotten" })
 }

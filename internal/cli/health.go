@@ -18,6 +18,7 @@ import (
 // healthCommand is `tenet health`.
 type healthCommand struct {
 	Timeout time.Duration `default:"3s" help:"Longest time to wait for the answer."`
+	output
 }
 
 func (healthCommand) Help() string {
@@ -40,14 +41,31 @@ func (k *healthCommand) Run(ctx context.Context, s *session) error {
 	err = client.Ready(ctx, c)
 	switch answer, answered := errors.AsType[*client.Error](err); {
 	case err == nil:
-		_, err = fmt.Fprintf(s.out, "%s is ready\n", address)
-		return err
+		return show(s, k.output, readiness{Server: address, Ready: true}, nil, printReadiness)
 	case answered && answer.Err.Code == rule.CodeUnavailable:
-		fmt.Fprintf(s.out, "%s is not ready: %s\n", address, answer)
+		if err := show(s, k.output, readiness{Server: address, Problem: answer.Error()}, nil, printReadiness); err != nil {
+			return err
+		}
 		return exit(exitFound)
 	default:
 		return fmt.Errorf("%s: %w", address, err)
 	}
+}
+
+// readiness is the answer of a server to whether it can evaluate.
+type readiness struct {
+	Server  string `json:"server"`
+	Ready   bool   `json:"ready"`
+	Problem string `json:"problem,omitempty"`
+}
+
+func printReadiness(s *session, r readiness) error {
+	state := "is ready"
+	if !r.Ready {
+		state = "is not ready: " + r.Problem
+	}
+	_, err := fmt.Fprintf(s.out, "%s %s\n", r.Server, state)
+	return err
 }
 
 // serverOfSettings returns the address of the server that --server or the settings name, and how to reach it.

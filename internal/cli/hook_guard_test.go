@@ -101,7 +101,7 @@ func TestEveryCommandIsReadingOrAsks(t *testing.T) {
 		"conflicts reject", "cases confirm", "cases delete", "snapshots gates", "snapshots approve", "snapshots deploy", "snapshots rollback", "alerts acknowledge",
 		"alerts resolve", "webhooks create", "webhooks redeliver", "webhooks rotate", "webhooks enable", "webhooks disable", "webhooks delete", "keys create", "keys rotate", "keys set", "agents suspend", "agents resume", "rules approve-revision", "rules reject-revision", "rules withdraw-revision", "audit accept-corpus",
 		"alerts resolve", "webhooks create", "webhooks redeliver", "webhooks rotate", "webhooks enable", "webhooks disable", "webhooks delete", "keys create", "rules approve-revision", "rules reject-revision", "rules withdraw-revision", "audit accept-corpus",
-		"fleet pin", "fleet unpin", "fleet pause", "fleet resume", "fleet reread", "bundle push", "edge",
+		"fleet pin", "fleet unpin", "fleet pause", "fleet resume", "fleet reread", "fleet forget", "bundle push", "edge",
 		"gateway pins accept", "gateway pins forget",
 		"alerts resolve", "webhooks create", "webhooks redeliver", "webhooks rotate", "webhooks enable", "webhooks disable", "webhooks delete", "keys create", "rules approve-revision", "rules reject-revision", "rules withdraw-revision", "audit accept-corpus", "audit rotate-key", "witness",
 		"backup", "restore", "db migrate",

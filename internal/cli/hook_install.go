@@ -25,6 +25,7 @@ type hookTarget struct {
 	Yes  bool   `short:"y" help:"Do not ask."`
 
 	Program string `placeholder:"PATH" help:"Program that the settings call; default is tenet where the PATH has it, else the one that runs. uninstall needs it for another one whose name does not begin with tenet."`
+	output
 }
 
 type installCommand struct {
@@ -58,6 +59,9 @@ func (k *installCommand) Run(ctx context.Context, s *session) error {
 	}
 	if err := k.change(s, path, func(old []byte) ([]byte, error) { return format.Add(old, command) }); err != nil {
 		return err
+	}
+	if k.json() {
+		return nil
 	}
 	if k.Tool != "reference-transaction" { // tenet hook test proves it with that of git
 		s.note("see it stop a forbidden act: tenet hook test %s", k.Tool)
@@ -241,11 +245,14 @@ func (k *hookTarget) change(s *session, path string, edit func([]byte) ([]byte, 
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if bytes.Equal(old, changed) {
-		s.note("%s is as it should be; nothing to change", path)
-		return nil
+		return noted(s, k.output, changedFile{path, false}, nil, func(f changedFile) string { return f.File + " is as it should be; nothing to change" })
+	}
+	shown := s.out
+	if k.json() {
+		shown = s.err
 	}
 	for line := range strings.Lines(string(diff.Diff(path, old, path, changed))) {
-		fmt.Fprintln(s.out, report.Line(line, 400))
+		fmt.Fprintln(shown, report.Line(line, 400))
 	}
 	if !k.Yes && !isTerminal(s.stdin) {
 		return errors.New("nothing was changed: there is no terminal to ask on; look at the change above, then give --yes")
@@ -268,10 +275,13 @@ func (k *hookTarget) change(s *session, path string, edit func([]byte) ([]byte, 
 	} else {
 		err = k.write(path, changed, info)
 	}
-	if err == nil {
-		s.note("done: %s is changed", path)
-	}
-	return err
+	return noted(s, k.output, changedFile{path, true}, err, func(f changedFile) string { return "done: " + f.File + " is changed" })
+}
+
+// changedFile is the JSON of a change to a file of settings.
+type changedFile struct {
+	File    string `json:"file"`
+	Changed bool   `json:"changed"`
 }
 
 // linked is the file that a link leads to, which is to be changed instead of the link. It need not be there.

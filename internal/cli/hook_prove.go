@@ -63,7 +63,7 @@ func (k *proveCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	var proofs []proof
+	proofs := []proof{}
 	for i := range walls {
 		w := &walls[i]
 		if w.State == wallMissing || w.Tool == "reference-transaction" && k.Tool == "" || k.Tool != "" && k.Tool != w.Tool {
@@ -76,7 +76,7 @@ func (k *proveCommand) Run(ctx context.Context, s *session) error {
 		bad = bad || !proofs[i].good()
 	}
 	if k.json() {
-		err = printJSON(s.out, map[string]any{"proofs": proofs})
+		err = printJSON(s.out, proofs)
 	} else {
 		printProofs(s, proofs)
 	}

@@ -65,7 +65,7 @@ func (k *statusCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	if k.json() {
-		err = printJSON(s.out, map[string]any{"walls": walls})
+		err = printJSON(s.out, walls)
 	} else {
 		err = printWalls(s, walls)
 	}

@@ -62,39 +62,42 @@ func progressText(p wire.Progress) string {
 // jobRef names a job on the command line.
 type jobRef struct {
 	ID int64 `arg:"" help:"Id of the job, as list shows it."`
+	output
 }
 
 type jobsGetCommand struct{ jobRef }
 
 func (k *jobsGetCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	j, err := client.Get(ctx, c, op.GetJob.At(strconv.FormatInt(k.ID, 10)))
-	if err != nil {
-		return err
+	return show(s, k.output, j, err, printJob)
+}
+
+func printJob(s *session, j wire.Job) error {
+	rows := [][]any{
+		{s.bold("job"), j.ID}, {"project", j.ProjectID}, {"kind", j.Kind}, {"state", j.State}, {"attempt", fmt.Sprintf("%d of %d", j.Attempt, j.MaxAttempts)},
+		{"progress", progressText(j.Progress)}, {"made", j.CreatedAt.UTC().Format(time.DateTime) + " UTC"},
 	}
-	return printJSON(s.out, j)
+	if j.Error != "" {
+		rows = append(rows, []any{"error", j.Error})
+	}
+	return s.table("", rows)
 }
 
 type jobsRetryCommand struct{ jobRef }
 
 func (k *jobsRetryCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	j, err := client.Get(ctx, c, op.RetryJob.At(strconv.FormatInt(k.ID, 10)))
-	if err == nil {
-		s.note("job %d (%s) is queued again", j.ID, line(j.Kind))
-	}
-	return err
+	return noted(s, k.output, j, err, func(j wire.Job) string { return fmt.Sprintf("job %d (%s) is queued again", j.ID, line(j.Kind)) })
 }
 
 type jobsCancelCommand struct{ jobRef }
 
 func (k *jobsCancelCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	j, err := client.Get(ctx, c, op.CancelJob.At(strconv.FormatInt(k.ID, 10)))
-	if err != nil {
-		return err
-	}
-	if j.Cancelling {
-		s.note("job %d (%s) will stop soon", j.ID, line(j.Kind))
-	} else {
-		s.note("job %d (%s) is cancelled", j.ID, line(j.Kind))
-	}
-	return nil
+	return noted(s, k.output, j, err, func(j wire.Job) string {
+		if j.Cancelling {
+			return fmt.Sprintf("job %d (%s) will stop soon", j.ID, line(j.Kind))
+		}
+		return fmt.Sprintf("job %d (%s) is cancelled", j.ID, line(j.Kind))
+	})
 }

@@ -37,6 +37,7 @@ type keysCreateCommand struct {
 	From        []string      `placeholder:"NETWORK" help:"Only from this network or address, such as 10.1.0.0/16; repeatable."`
 	Rate        float64       `placeholder:"N" help:"Requests per second, on each server."`
 	Burst       int           `placeholder:"N" help:"Requests at once above the rate; by default twice the rate."`
+	output
 }
 
 func (keysCreateCommand) Help() string {
@@ -63,12 +64,11 @@ func (k *keysCreateCommand) Run(ctx context.Context, s *session) error {
 	}
 	return s.with(ctx, needsData, func(c *client.Client) error {
 		key, err := client.Call(ctx, c, op.CreateKey, n)
-		if err != nil {
+		return show(s, k.output, key, err, func(s *session, key wire.CreatedKey) error {
+			s.note("made key %s (%s, %s) for %s; this is its secret, which is not shown again:", key.ID, key.Name, key.Role, projects(key.ProjectID))
+			_, err := fmt.Fprintln(s.out, key.Secret)
 			return err
-		}
-		s.note("made key %s (%s, %s) for %s; this is its secret, which is not shown again:", key.ID, key.Name, key.Role, projects(key.ProjectID))
-		_, err = fmt.Fprintln(s.out, key.Secret)
-		return err
+		})
 	})
 }
 
@@ -176,6 +176,7 @@ type keysRotateCommand struct {
 	Key       string        `arg:"" help:"Id of the key, as list shows it, or its name if no other key in use has it."`
 	Overlap   time.Duration `default:"24h" placeholder:"TIME" help:"How long the old key still works, such as 2h; 0 ends it at once."`
 	ExpiresIn time.Duration `placeholder:"TIME" help:"How long the new key is good for. By default as long as the old one was made for."`
+	output
 }
 
 func (keysRotateCommand) Help() string {
@@ -196,12 +197,11 @@ func (k *keysRotateCommand) Run(ctx context.Context, s *session, c *client.Clien
 		body.ExpiresAt = &at
 	}
 	made, err := client.Call(ctx, c, op.RotateKey.At(key.ID), body)
-	if err != nil {
+	return show(s, k.output, made, err, func(s *session, made wire.CreatedKey) error {
+		s.note("key %s takes the place of %s, which works for %s more; this is its secret, which is not shown again:", made.ID, key.ID, k.Overlap)
+		_, err := fmt.Fprintln(s.out, made.Secret)
 		return err
-	}
-	s.note("key %s takes the place of %s, which works for %s more; this is its secret, which is not shown again:", made.ID, key.ID, k.Overlap)
-	_, err = fmt.Fprintln(s.out, made.Secret)
-	return err
+	})
 }
 
 // findKey returns a key by its id, or by its name if one key alone that is not revoked has it, and a client in its project.
@@ -241,6 +241,7 @@ type keysSetCommand struct {
 	Rate      *float64      `placeholder:"N" help:"Requests per second, on each server; 0 means the server's limit."`
 	Burst     *int          `placeholder:"N" help:"Requests at once above the rate; 0 means twice the rate."`
 	ExpiresIn time.Duration `placeholder:"TIME" help:"How long the key is still good for, such as 24h: shorter than now, not longer."`
+	output
 }
 
 func (keysSetCommand) Help() string {
@@ -286,14 +287,12 @@ func (k *keysSetCommand) Run(ctx context.Context, s *session, c *client.Client) 
 		return err
 	}
 	changed, err := client.Call(ctx, c, op.ChangeKey.At(key.ID), body)
-	if err != nil {
-		return err
-	}
-	return printKeys(s, []wire.Key{changed})
+	return show(s, k.output, changed, err, func(s *session, changed wire.Key) error { return printKeys(s, []wire.Key{changed}) })
 }
 
 type keysRevokeCommand struct {
 	Key string `arg:"" help:"Id of the key, as list shows it, or its name if no other key in use has it."`
+	output
 }
 
 func (k *keysRevokeCommand) Run(ctx context.Context, s *session, c *client.Client) error {
@@ -301,9 +300,6 @@ func (k *keysRevokeCommand) Run(ctx context.Context, s *session, c *client.Clien
 	if err != nil {
 		return err
 	}
-	if err := client.Run(ctx, c, op.RevokeKey.At(key.ID)); err != nil {
-		return err
-	}
-	s.note("key %s (%s) is revoked", key.ID, line(key.Name))
-	return nil
+	err = client.Run(ctx, c, op.RevokeKey.At(key.ID))
+	return noted(s, k.output, ended{"key", key.ID, "revoked"}, err, func(e ended) string { return fmt.Sprintf("key %s (%s) is revoked", e.ID, line(key.Name)) })
 }

@@ -25,6 +25,7 @@ type loginCommand struct {
 	Provider  string `placeholder:"NAME" help:"Identity provider, where the server declares several."`
 	Device    bool   `help:"Sign in on another device: the command shows an address and a code. It is chosen where there is no display."`
 	NoBrowser bool   `help:"Print the address instead of opening it in a browser."`
+	output
 }
 
 func (loginCommand) Help() string {
@@ -76,7 +77,7 @@ func (k *loginCommand) Run(ctx context.Context, s *session) error {
 	if file != "" {
 		s.note("no keyring answers here, so the token is in %s, which only you can read", file)
 	}
-	return printWhoami(s, who)
+	return show(s, k.output, who, nil, printWhoami)
 }
 
 func (k *loginCommand) signIn(ctx context.Context, s *session, provider *wire.SignInProvider) (*login.Tokens, error) {
@@ -176,14 +177,14 @@ func signedIn(ctx context.Context, s *session, server string) (string, error) {
 	return tokens.ID, nil
 }
 
-type logoutCommand struct{}
+type logoutCommand struct{ output }
 
 func (logoutCommand) Help() string {
 	return "The token is removed from this machine. The session at the identity provider goes on; end it there."
 }
 
 // Run forgets the tokens of a server.
-func (logoutCommand) Run(s *session) error {
+func (k *logoutCommand) Run(s *session) error {
 	server, err := signInServer(s)
 	if err != nil {
 		return err
@@ -191,8 +192,7 @@ func (logoutCommand) Run(s *session) error {
 	if err := signIns(s).Delete(server); err != nil {
 		return err
 	}
-	s.note("signed out of %s on this machine", server)
-	return nil
+	return noted(s, k.output, ended{"sign_in", server, "forgotten"}, nil, func(e ended) string { return "signed out of " + e.ID + " on this machine" })
 }
 
 type whoamiCommand struct {

@@ -15,6 +15,7 @@ type reportCommand struct {
 	Month  string `placeholder:"MONTH" help:"Month in UTC, such as 2026-10; default is the last one that has ended."`
 	Verify bool   `help:"Verify the audit chain too, which reads all of it; needs the role admin."`
 	Format string `short:"f" enum:"text,json,html,markdown" default:"text" help:"${enum}."`
+	jsonFlag
 }
 
 func (reportCommand) Help() string {
@@ -35,7 +36,8 @@ func (k *reportCommand) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		if k.Format == "json" {
+		defer noteAddress(s, "", "report")
+		if k.Format = k.or(k.Format); k.Format == "json" {
 			return printJSON(s.out, r)
 		}
 		out, err := report.Month(k.Format, &r)

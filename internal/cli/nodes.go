@@ -227,6 +227,7 @@ func planOf(patch map[string]any) (*wire.ChangeNode, error) {
 type nodesDeleteCommand struct {
 	nodeRef
 	consent
+	output
 }
 
 func (k *nodesDeleteCommand) Run(ctx context.Context, s *session, c *client.Client) error {
@@ -238,7 +239,8 @@ func (k *nodesDeleteCommand) Run(ctx context.Context, s *session, c *client.Clie
 	if err != nil || k.DryRun {
 		return err
 	}
-	return client.Run(ctx, c, op.DeleteNode.At(node.ID).Where(wire.WeakeningQuery(permission)))
+	err = client.Run(ctx, c, op.DeleteNode.At(node.ID).Where(wire.WeakeningQuery(permission)))
+	return noted(s, k.output, ended{"node", node.ID, "deleted"}, err, func(ended) string { return "node " + line(node.path) + " is deleted" })
 }
 
 type nodesAttachCommand struct {
@@ -281,6 +283,7 @@ type nodesDetachCommand struct {
 	nodeRef
 	Rule string `arg:"" help:"Id or slug of the rule."`
 	consent
+	output
 }
 
 func (k *nodesDetachCommand) Run(ctx context.Context, s *session, c *client.Client) error {
@@ -292,5 +295,8 @@ func (k *nodesDetachCommand) Run(ctx context.Context, s *session, c *client.Clie
 	if err != nil || k.DryRun {
 		return err
 	}
-	return client.Run(ctx, c, op.DetachRule.At(node.ID, k.Rule).Where(wire.WeakeningQuery(permission)))
+	err = client.Run(ctx, c, op.DetachRule.At(node.ID, k.Rule).Where(wire.WeakeningQuery(permission)))
+	return noted(s, k.output, ended{"attachment", node.ID + "/" + k.Rule, "removed"}, err, func(ended) string {
+		return line(k.Rule) + " is detached from " + line(node.path)
+	})
 }

@@ -30,6 +30,7 @@ func (k *nodesTreeCommand) Run(ctx context.Context, s *session, c *client.Client
 	if err != nil {
 		return err
 	}
+	defer noteAddress(s, "", "federation")
 	if k.json() {
 		return printJSON(s.out, tree)
 	}
@@ -124,6 +125,7 @@ func (k *nodesGetCommand) Run(ctx context.Context, s *session, c *client.Client)
 	if err != nil {
 		return err
 	}
+	defer notePage(s, d)
 	if k.json() {
 		return printJSON(s.out, d)
 	}
@@ -183,6 +185,7 @@ func (k *nodesEffectiveCommand) Run(ctx context.Context, s *session, c *client.C
 	if err != nil {
 		return err
 	}
+	defer noteAddress(s, node.ProjectID, "federation", node.ID)
 	if k.Query != "" || k.Severity != "" || k.Origin != "" || k.From != "" || k.Weakened {
 		return k.some(ctx, s, c, &node)
 	}
@@ -278,6 +281,7 @@ func (k *nodesDiffCommand) Run(ctx context.Context, s *session, c *client.Client
 	if err != nil {
 		return err
 	}
+	defer noteAddress(s, node.ProjectID, "federation", node.ID)
 	if k.json() {
 		return printJSON(s.out, d)
 	}

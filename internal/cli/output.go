@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"text/tabwriter"
 
@@ -11,7 +12,7 @@ import (
 	"tenet/internal/wire"
 )
 
-// output are the flags of a command that prints an answer of the server.
+// output are the flags of a command that prints an answer.
 type output struct {
 	Format string `short:"f" enum:"text,json" default:"text" help:"${enum}."`
 	JSON   bool   `name:"json" help:"The same as --format json."`
@@ -19,31 +20,127 @@ type output struct {
 
 func (o output) json() bool { return o.JSON || o.Format == "json" }
 
-// show prints an answer as JSON or, by print, for people. An error is returned.
+// jsonFlag is --json of a command whose --format has more choices than text and JSON.
+type jsonFlag struct {
+	JSON bool `name:"json" help:"The same as --format json."`
+}
+
+// or returns the format to print in: JSON, or else the given one.
+func (f jsonFlag) or(format string) string {
+	if f.JSON {
+		return "json"
+	}
+	return format
+}
+
+// show prints an answer as JSON or, by print, for people, and notes where the console has it. An error is returned.
 func show[T any](s *session, o output, answer T, err error, print func(*session, T) error) error {
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case o.json():
-		return printJSON(s.out, answer)
 	}
-	return paged(s, func() error { return print(s, answer) })
+	if o.json() {
+		err = printJSON(s.out, answer)
+	} else {
+		err = paged(s, func() error { return print(s, answer) })
+	}
+	if err == nil {
+		notePage(s, answer)
+	}
+	return err
 }
 
-// showPage shows the items of a page, and for people how many it leaves out.
+// noted is as show for a command that changes something and notes the change on stderr.
+func noted[T any](s *session, o output, answer T, err error, note func(T) string) error {
+	return show(s, o, answer, err, func(s *session, answer T) error {
+		s.note("%s", note(answer))
+		return nil
+	})
+}
+
+// showPage shows a page, and for people how many items it leaves out.
 func showPage[T any](s *session, o output, page wire.Page[T], err error, print func(*session, []T) error) error {
-	if err := show(s, o, page.Items, err, print); err != nil || o.json() {
-		return err
-	}
-	s.more(page.Total, len(page.Items))
-	return nil
+	return show(s, o, page, err, func(s *session, page wire.Page[T]) error {
+		if err := print(s, page.Items); err != nil {
+			return err
+		}
+		s.more(page.Total, len(page.Items))
+		return nil
+	})
 }
 
+// ended is the JSON of a command that ends something of which nothing is left to show.
+type ended struct {
+	Kind  string `json:"kind"`
+	ID    string `json:"id"`
+	State string `json:"state"`
+}
+
+// listing is the JSON of a list that comes as a whole. Pages of the API have the same items and total, and what leads to the next page.
+type listing struct {
+	Items any `json:"items"`
+	Total int `json:"total"`
+}
+
+// alertListing is the JSON of a page of alerts, which the API names otherwise.
+type alertListing struct {
+	listing
+
+	Counts wire.Counts `json:"counts"`
+}
+
+// conflictListing is the JSON of the conflicts of a rule, which the API names otherwise.
+type conflictListing struct {
+	RuleID string `json:"rule_id"`
+	listing
+}
+
+// settingListing is the JSON of settings.
+type settingListing struct {
+	Server string `json:"server"`
+	File   string `json:"file,omitempty"`
+	listing
+
+	Credentials []wire.Credential `json:"credentials"`
+}
+
+// effectiveListing is the JSON of the rules that hold at a node, which the API names otherwise.
+type effectiveListing struct {
+	NodeID string `json:"node_id"`
+	listing
+
+	Everywhere wire.EverywhereRules `json:"everywhere"`
+}
+
+// listed gives lists their one form: an object with items and their total. Other values stay as they are.
+func listed(v any) any {
+	switch list := v.(type) {
+	case wire.Alerts:
+		return alertListing{listing{list.Alerts, list.Total}, list.Counts}
+	case wire.RuleConflicts:
+		return conflictListing{list.RuleID, listing{list.Conflicts, list.Total}}
+	case wire.Settings:
+		return settingListing{list.Server, list.File, listing{list.Items, len(list.Items)}, list.Credentials}
+	case wire.EffectiveRules:
+		return effectiveListing{list.NodeID, listing{list.Rules, list.Total}, list.Everywhere}
+	case json.RawMessage:
+		return v
+	}
+	list := reflect.ValueOf(v)
+	if list.Kind() != reflect.Slice {
+		return v
+	}
+	if list.IsNil() {
+		v = []struct{}{}
+	}
+	return listing{v, list.Len()}
+}
+
+// printJSON prints a value as JSON. A list is an object with items and total.
 func printJSON(w io.Writer, v any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	return encoder.Encode(v)
+	return encoder.Encode(listed(v))
 }
 
 // list prints a table of items below a row of heads that tabs separate; without items, it prints the note none. Lines are cut to the width of a

@@ -78,7 +78,10 @@ func printPolicy(s *session, p rule.ProjectPolicy) error {
 	return s.table("SETTING\tVALUE", rows)
 }
 
-type policySetCommand struct{ policyFlags }
+type policySetCommand struct {
+	policyFlags
+	output
+}
 
 // policyFlags are the parts of a policy that a command changes.
 type policyFlags struct {
@@ -218,10 +221,7 @@ func (k *policySetCommand) Run(ctx context.Context, s *session) error {
 		}
 		change := k.change(now.Policy)
 		p, err := client.Call(ctx, c, op.ChangeProject.At(project), wire.ChangeProject{Policy: &change})
-		if err != nil {
-			return err
-		}
-		return printPolicy(s, p.Policy)
+		return show(s, k.output, p.Policy, err, printPolicy)
 	})
 }
 

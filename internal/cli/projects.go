@@ -92,6 +92,7 @@ type projectsCreateCommand struct {
 	Description   string `placeholder:"TEXT" help:"What the project is for."`
 	TwoPerson     bool   `help:"Refuse an approval by the author of the rule's last content change."`
 	TestsRequired bool   `help:"Refuse to publish a rule unless it has test cases and all of them pass."`
+	output
 }
 
 func (projectsCreateCommand) Help() string {
@@ -105,10 +106,9 @@ func (k *projectsCreateCommand) Run(ctx context.Context, s *session) error {
 		p, err := client.Call(ctx, c, op.CreateProject, wire.CreateProject{
 			ID: k.ID, Name: k.Name, Description: k.Description, TwoPerson: k.TwoPerson, TestsRequired: k.TestsRequired,
 		})
-		if err == nil {
-			s.note("project %s is made; tenet keys create --project %s makes keys for it", p.ID, p.ID)
-		}
-		return err
+		return noted(s, k.output, p, err, func(p rule.Project) string {
+			return fmt.Sprintf("project %s is made; tenet keys create --project %s makes keys for it", p.ID, p.ID)
+		})
 	})
 }
 
@@ -120,6 +120,7 @@ type projectsEditCommand struct {
 	Description   *string `placeholder:"TEXT" help:"What the project is for; empty clears it."`
 	TwoPerson     string  `placeholder:"YES|NO" enum:",yes,no" default:"" help:"yes: refuse an approval by the author of the rule's last content change."`
 	TestsRequired string  `placeholder:"YES|NO" enum:",yes,no" default:"" help:"yes: refuse to publish a rule unless it has test cases and all of them pass."`
+	output
 }
 
 func (projectsEditCommand) Help() string {
@@ -161,9 +162,6 @@ func (k *projectsEditCommand) Run(ctx context.Context, s *session) error {
 			change.Policy = &policy
 		}
 		p, err := client.Call(ctx, c, op.ChangeProject.At(project), change)
-		if err != nil {
-			return err
-		}
-		return printProject(s, p)
+		return show(s, k.output, p, err, printProject)
 	})
 }

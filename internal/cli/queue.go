@@ -40,6 +40,7 @@ type queueListCommand struct {
 	limit
 
 	Format string `short:"f" enum:"table,json" default:"table" help:"${enum}."`
+	jsonFlag
 }
 
 func (queueListCommand) Help() string {
@@ -58,13 +59,11 @@ func (k *queueListCommand) Run(ctx context.Context, s *session, c *client.Client
 		Kinds: k.Kind, Severity: strings.ToUpper(k.Severity), Assignee: k.Assignee, By: k.By, Words: k.Query, Snoozed: k.Snoozed, Order: k.Order,
 		PageQuery: wire.PageQuery{Page: k.Page, PageSize: k.Limit},
 	}))
-	if err != nil {
-		return err
-	}
-	if k.Format == "json" {
-		return printJSON(s.out, page)
-	}
-	err = list(s, "nothing that waits matches", "THING\tSEVERITY\tPROJECT\tSINCE\tBY\tTAKEN BY\tYOU MAY\tTO BE DECIDED", page.Items, func(i *wire.QueueItem) []any {
+	return show(s, output{Format: k.or(k.Format)}, page, err, k.print)
+}
+
+func (k *queueListCommand) print(s *session, page wire.Queue) error {
+	err := list(s, "nothing that waits matches", "THING\tSEVERITY\tPROJECT\tSINCE\tBY\tTAKEN BY\tYOU MAY\tTO BE DECIDED", page.Items, func(i *wire.QueueItem) []any {
 		severity, may := string(i.Severity), make([]string, len(i.Actions))
 		for n, action := range i.Actions {
 			may[n] = string(action)
@@ -87,6 +86,7 @@ func (k *queueListCommand) Run(ctx context.Context, s *session, c *client.Client
 // things names what a command decides on.
 type things struct {
 	Things []string `arg:"" help:"Names of things as tenet queue list shows them: the kind, a slash, the id."`
+	output
 }
 
 // refs reads the names.
@@ -112,6 +112,7 @@ func (t *things) each(s *session, call func([]wire.QueueRef) (wire.QueueDecided,
 		return err
 	}
 	failed := 0
+	results := []wire.QueueResult{}
 	for some := range slices.Chunk(refs, maxThings) {
 		out, err := call(some)
 		if err != nil {
@@ -119,6 +120,10 @@ func (t *things) each(s *session, call func([]wire.QueueRef) (wire.QueueDecided,
 		}
 		for i := range out.Results {
 			r := &out.Results[i]
+			results = append(results, *r)
+			if r.Status == "done" && t.json() {
+				continue
+			}
 			if r.Status == "done" {
 				if _, err := fmt.Fprintf(s.out, "%s/%s  done\n", r.Kind, r.ID); err != nil {
 					return err
@@ -127,6 +132,11 @@ func (t *things) each(s *session, call func([]wire.QueueRef) (wire.QueueDecided,
 			}
 			failed++
 			printError(s, fmt.Errorf("%s/%s: %w", r.Kind, r.ID, rule.Errorf(rule.Code(r.Code), "%s", line(r.Error))))
+		}
+	}
+	if t.json() {
+		if err := printJSON(s.out, results); err != nil {
+			return err
 		}
 	}
 	if failed > 0 {

@@ -34,14 +34,7 @@ func (k *replayCommand) Run(ctx context.Context, s *session, c *client.Client) e
 	done := s.progress("replaying")
 	r, err := client.Call(ctx, c, op.ReplayEvaluation.At(k.ID), wire.ReplayRequest{Live: k.Live})
 	done()
-	if err != nil {
-		return err
-	}
-	if k.json() {
-		err = printJSON(s.out, r)
-	} else {
-		err = printReplay(s, &r)
-	}
+	err = show(s, k.output, &r, err, printReplay)
 	switch {
 	case err != nil:
 		return err
@@ -101,6 +94,7 @@ type feedbackCommand struct {
 	Correct    bool   `xor:"word" required:"" help:"The verdict was right."`
 	Wrong      bool   `xor:"word" required:"" help:"The verdict was wrong."`
 	Note       string `placeholder:"TEXT" help:"Why."`
+	output
 }
 
 func (feedbackCommand) Help() string {
@@ -118,14 +112,17 @@ func (k *feedbackCommand) Run(ctx context.Context, s *session) error {
 	}
 	return s.with(ctx, keepsData, func(c *client.Client) error {
 		f, err := client.Call(ctx, c, op.GiveFeedback.At(k.Evaluation), wire.FeedbackRequest{RuleID: k.Rule, Correct: k.Correct, Note: k.Note})
-		if err != nil {
+		err = show(s, k.output, f, err, func(s *session, f wire.Feedback) error {
+			word := "wrong"
+			if f.Correct {
+				word = "correct"
+			}
+			_, err := fmt.Fprintf(s.out, "noted: %s of rule %s was %s\n", f.Verdict, k.Rule, word)
 			return err
+		})
+		if err == nil {
+			noteAddress(s, "", "evaluations", k.Evaluation)
 		}
-		word := "wrong"
-		if f.Correct {
-			word = "correct"
-		}
-		_, err = fmt.Fprintf(s.out, "noted: %s of rule %s was %s\n", f.Verdict, k.Rule, word)
 		return err
 	})
 }

@@ -58,6 +58,7 @@ type retentionSetCommand struct {
 	Minimum  []string `placeholder:"KIND=N" help:"Days before which nothing deletes it. Repeatable."`
 	HighRisk *bool    `negatable:"" help:"Mark the project as high-risk: at least 183 days for records of evaluations and agents."`
 	Reason   string   `placeholder:"TEXT" help:"Why; needed to shorten a minimum."`
+	output
 }
 
 func (retentionSetCommand) Help() string {
@@ -93,30 +94,21 @@ func (k *retentionSetCommand) Run(ctx context.Context, s *session, c *client.Cli
 		in.Kinds[kind] = t
 	}
 	r, err := client.Call(ctx, c, op.ChangeRetention, in)
-	if err != nil {
-		return err
-	}
-	return printRetention(s, &r)
+	return show(s, k.output, &r, err, printRetention)
 }
 
-type retentionConfirmCommand struct{}
+type retentionConfirmCommand struct{ output }
 
-func (retentionConfirmCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+func (k *retentionConfirmCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	r, err := client.Get(ctx, c, op.ConfirmRetention)
-	if err != nil {
-		return err
-	}
-	return printRetention(s, &r)
+	return show(s, k.output, &r, err, printRetention)
 }
 
-type retentionWithdrawCommand struct{}
+type retentionWithdrawCommand struct{ output }
 
-func (retentionWithdrawCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+func (k *retentionWithdrawCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	r, err := client.Get(ctx, c, op.WithdrawRetention)
-	if err != nil {
-		return err
-	}
-	return printRetention(s, &r)
+	return show(s, k.output, &r, err, printRetention)
 }
 
 // holdsCommands are `tenet holds ...`.
@@ -201,6 +193,7 @@ type holdsPlaceCommand struct {
 	Actor      string `placeholder:"NAME" help:"Only those that this actor asked for, such as key:ci."`
 	Since      string `placeholder:"WHEN" help:"Only from this date or time on, or as many days back as 30d."`
 	Until      string `placeholder:"WHEN" help:"Only before this date or time."`
+	output
 }
 
 func (holdsPlaceCommand) Help() string {
@@ -226,21 +219,16 @@ func (k *holdsPlaceCommand) Run(ctx context.Context, s *session, c *client.Clien
 		*t.at = &at
 	}
 	h, err := client.Call(ctx, c, op.PlaceHold, in)
-	if err != nil {
-		return err
-	}
-	return printHold(s, &h)
+	return show(s, k.output, &h, err, printHold)
 }
 
 type holdsLiftCommand struct {
 	holdRef
 	Reason string `required:"" placeholder:"TEXT" help:"Why the records need not be kept any more."`
+	output
 }
 
 func (k *holdsLiftCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	h, err := client.Call(ctx, c, op.LiftHold.At(k.ID), wire.LiftHold{Reason: k.Reason})
-	if err != nil {
-		return err
-	}
-	return printHold(s, &h)
+	return show(s, k.output, &h, err, printHold)
 }

@@ -21,6 +21,7 @@ type reviewCommand struct {
 	Number     int    `placeholder:"N" help:"Number of the pull or merge request; default is that of the pipeline."`
 	Max        int    `default:"30" placeholder:"N" help:"Most comments; the worst findings come first (default 30)."`
 	DryRun     bool   `help:"Print the comments and write none."`
+	output
 }
 
 func (reviewCommand) Help() string {
@@ -44,12 +45,7 @@ func (k *reviewCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	if k.DryRun {
-		for _, f := range findings[:min(len(findings), max(k.Max, 0))] {
-			if _, err := fmt.Fprintf(s.out, "%s:%d\n%s\n", line(f.Path), f.Line, f.Body); err != nil {
-				return err
-			}
-		}
-		return nil
+		return show(s, k.output, findings[:min(len(findings), max(k.Max, 0))], nil, printFindingsInline)
 	}
 	forge, err := k.forge(ctx, s)
 	if err != nil {
@@ -58,9 +54,19 @@ func (k *reviewCommand) Run(ctx context.Context, s *session) error {
 	done := s.progress("commenting")
 	o, err := inline.Sync(ctx, forge, findings, max(k.Max, 0))
 	done()
-	if err != nil {
-		return err
+	return show(s, k.output, o, err, func(s *session, o inline.Outcome) error { return k.print(s, &o) })
+}
+
+func printFindingsInline(s *session, findings []inline.Finding) error {
+	for _, f := range findings {
+		if _, err := fmt.Fprintf(s.out, "%s:%d\n%s\n", line(f.Path), f.Line, f.Body); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+func (k *reviewCommand) print(s *session, o *inline.Outcome) error {
 	text := fmt.Sprintf("comments: %d new, %d updated, %d unchanged, %d resolved", o.Created, o.Updated, o.Unchanged, o.Resolved)
 	if o.NoPlace > 0 {
 		text += fmt.Sprintf("; findings beside lines that the request does not show: %d", o.NoPlace)
@@ -68,7 +74,7 @@ func (k *reviewCommand) Run(ctx context.Context, s *session) error {
 	if o.LeftOut > 0 {
 		text += fmt.Sprintf("; findings left out beyond --max %d: %d", k.Max, o.LeftOut)
 	}
-	_, err = fmt.Fprintln(s.out, text)
+	_, err := fmt.Fprintln(s.out, text)
 	return err
 }
 

@@ -25,6 +25,7 @@ type rulesImportCommand struct {
 	CreateOnly bool   `help:"Refuse rules that exist already instead of updating them."`
 	DryRun     bool   `help:"Show the changes without making them."`
 	Reason     string `placeholder:"TEXT" help:"Why CRITICAL and HIGH rules may end at federation nodes; kept in the audit chain."`
+	output
 }
 
 func (k *rulesImportCommand) Run(ctx context.Context, s *session) error {
@@ -46,14 +47,18 @@ func (k *rulesImportCommand) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return files.locate(err)
 		}
-		if _, err := fmt.Fprintln(s.out, tally(&result)); err != nil || result.Silenced == nil {
-			return err
-		}
-		var b bytes.Buffer
-		printSilenced(s, &b, result.Silenced)
-		_, err = s.out.Write(b.Bytes())
-		return err
+		return show(s, k.output, result, nil, printImported)
 	})
+}
+
+func printImported(s *session, result rule.ImportResult) error {
+	if _, err := fmt.Fprintln(s.out, tally(&result)); err != nil || result.Silenced == nil {
+		return err
+	}
+	var b bytes.Buffer
+	printSilenced(s, &b, result.Silenced)
+	_, err := s.out.Write(b.Bytes())
+	return err
 }
 
 // openRules reads rule files and joins them.
@@ -117,6 +122,7 @@ type rulesExportCommand struct {
 	Node    string `placeholder:"NODE" help:"For assistants: the rules that hold at this node, by its id, or its name or path of names."`
 	MaxSize int    `default:"32768" placeholder:"BYTES" help:"For assistants: most bytes of a file; the least severe rules are left out (default 32768, of which assistants read that much)."`
 	Force   bool   `help:"For assistants: write over files that somebody else has written."`
+	jsonFlag
 }
 
 func (rulesExportCommand) Help() string {
@@ -129,6 +135,7 @@ rules in force, and tenet scan reads them back as they are:
 }
 
 func (k *rulesExportCommand) Run(ctx context.Context, s *session) error {
+	k.Format = k.or(k.Format)
 	if format, ok := rule.Parse(k.Format, assistant.Formats); ok {
 		return k.instructions(ctx, s, format)
 	}
@@ -177,7 +184,7 @@ func (k *rulesPlanCommand) Run(ctx context.Context, s *session) error {
 	}
 	return s.with(ctx, readsData, func(c *client.Client) error {
 		done := s.progress("planning")
-		result, err := client.ImportRules(ctx, c, joined, wire.ImportQuery{Prune: k.Prune, DryRun: true})
+		result, err := importAll(ctx, s, c, files, joined, wire.ImportQuery{Prune: k.Prune, DryRun: true}, catalog.MaxImport, partSize)
 		done()
 		if err != nil {
 			return files.locate(err)
@@ -222,6 +229,7 @@ type rulesApplyCommand struct {
 	Yes   bool   `short:"y" help:"Do not ask."`
 	// Reason answers the question like Yes, and is the permission for guarded rules to end.
 	Reason string `placeholder:"TEXT" help:"Do not ask: why CRITICAL and HIGH rules may end at federation nodes; kept in the audit chain."`
+	output
 }
 
 func (k *rulesApplyCommand) Run(ctx context.Context, s *session) error {
@@ -235,13 +243,13 @@ func (k *rulesApplyCommand) Run(ctx context.Context, s *session) error {
 	}
 	return s.with(ctx, needsData, func(c *client.Client) error {
 		done := s.progress("planning")
-		plan, err := client.ImportRules(ctx, c, joined, wire.ImportQuery{Prune: k.Prune, DryRun: true})
+		plan, err := importAll(ctx, s, c, files, joined, wire.ImportQuery{Prune: k.Prune, DryRun: true}, catalog.MaxImport, partSize)
 		done()
 		if err != nil {
 			return files.locate(err)
 		}
 		warnUnnamed(s, files)
-		if err := printPlan(s, &plan); err != nil {
+		if err := k.printPlan(s, &plan); err != nil {
 			return err
 		}
 		q := wire.ImportQuery{Prune: k.Prune}
@@ -257,14 +265,29 @@ func (k *rulesApplyCommand) Run(ctx context.Context, s *session) error {
 		}
 		// Relationships may differ even where no rule does, so the import runs in any case.
 		done = s.progress("applying")
-		result, err := client.ImportRules(ctx, c, joined, q)
+		result, err := importAll(ctx, s, c, files, joined, q, catalog.MaxImport, partSize)
 		done()
 		if err != nil {
 			return files.locate(err)
 		}
-		_, err = fmt.Fprintln(s.out, tally(&result))
-		return err
+		return show(s, k.output, result, nil, func(s *session, result rule.ImportResult) error {
+			_, err := fmt.Fprintln(s.out, tally(&result))
+			return err
+		})
 	})
+}
+
+// printPlan shows the changes before they are made: where the output is to be JSON, to those who are asked.
+func (k *rulesApplyCommand) printPlan(s *session, plan *rule.ImportResult) error {
+	if !k.json() {
+		return printPlan(s, plan)
+	}
+	if k.Yes || k.Reason != "" {
+		return nil
+	}
+	other := *s
+	other.out = s.err
+	return printPlan(&other, plan)
 }
 
 // confirm asks on the terminal. Every answer but yes is no, and so is Ctrl-C.

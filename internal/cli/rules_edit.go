@@ -177,7 +177,7 @@ func (k *rulesEditCommand) inEditor(ctx context.Context, s *session, c *client.C
 	}
 	head := fmt.Sprintf("# Change %s, save, and close the editor. To give up, close it without a change.\n"+
 		"# A line that is deleted clears its field. The status is changed by tenet rules submit, approve, publish and retire.\n", about)
-	agreed := k.Yes
+	agreed, stored := k.Yes, []changedRule{}
 	d := draft{name: "tenet-rules-*.yaml", text: append([]byte(head), body...), accept: func(edited []byte) error {
 		changes, err := changesOf(before, edited)
 		if err != nil {
@@ -207,11 +207,11 @@ func (k *rulesEditCommand) inEditor(ctx context.Context, s *session, c *client.C
 				return fmt.Errorf("%s: %w", touched[i].Label(), err)
 			}
 			made.RuleID, made.Slug = touched[i].ID, touched[i].Slug
-			if err := show(s, k.output, made, nil, func(s *session, made changedRule) error {
-				_, err := fmt.Fprint(s.out, storedRow(s, made))
-				return err
-			}); err != nil {
-				return err
+			stored = append(stored, made)
+			if !k.json() {
+				if _, err := fmt.Fprint(s.out, storedRow(s, made)); err != nil {
+					return err
+				}
 			}
 			// What is stored needs not be stored again where a later rule opens the editor once more.
 			if before[touched[i].ID], err = fieldsAfter(before[touched[i].ID], changes[touched[i].ID]); err != nil {
@@ -224,9 +224,17 @@ func (k *rulesEditCommand) inEditor(ctx context.Context, s *session, c *client.C
 		return nil
 	}}
 	err = d.edit(ctx, s)
+	if k.json() {
+		if err := printJSON(s.out, stored); err != nil {
+			return err
+		}
+	}
 	if errors.Is(err, errUnedited) {
 		s.note("nothing was changed")
 		return nil
+	}
+	if err == nil && len(stored) == 1 {
+		notePage(s, stored[0])
 	}
 	return err
 }

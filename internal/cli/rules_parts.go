@@ -29,13 +29,23 @@ func importAll(ctx context.Context, s *session, c *client.Client, files *ruleFil
 	if q.Mode == "create" {
 		return rule.ImportResult{}, fmt.Errorf("--create-only takes at most %d rules, since an import in parts that is run again finds its own", most)
 	}
+	if q.Prune {
+		return rule.ImportResult{}, fmt.Errorf("--prune takes at most %d rules, since each part of a larger import names only some of them; retire rules by filter with tenet rules retire", most)
+	}
+	if q.DryRun {
+		s.note("the plan is made in parts, each of the rules as they are now: it leaves out relationships, test cases and nodes")
+	}
 	all, err := catalog.Join(files.files)
 	if err != nil {
 		return rule.ImportResult{}, err
 	}
 	p := &parts{query: q, total: rule.ImportResult{DryRun: q.DryRun}, ctx: ctx, client: c}
 	var done func()
-	p.show, done = s.bar("importing")
+	what := "importing"
+	if q.DryRun {
+		what = "planning"
+	}
+	p.show, done = s.bar(what)
 	defer done()
 	err = p.run(all, size)
 	return p.total, err

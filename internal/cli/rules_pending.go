@@ -81,6 +81,7 @@ type revisionRef struct {
 	Rule   string `arg:"" help:"Id or slug of the rule."`
 	Number int    `arg:"" help:"Number of the revision, as tenet rules pending shows it."`
 	Note   string `placeholder:"TEXT" help:"Why."`
+	output
 }
 
 func (k *revisionRef) path() []string { return []string{k.Rule, strconv.Itoa(k.Number)} }
@@ -89,29 +90,25 @@ type approveRevisionCommand struct{ revisionRef }
 
 func (k *approveRevisionCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	r, err := client.Call(ctx, c, op.ApproveRevision.At(k.path()...), wire.DecideRevision{Note: k.Note})
-	if err == nil {
-		s.note("version %d of %s is in force", r.Version, line(r.Label()))
-	}
-	return err
+	return noted(s, k.output, r, err, func(r rule.Rule) string {
+		return fmt.Sprintf("version %d of %s is in force", r.Version, line(r.Label()))
+	})
 }
 
 type rejectRevisionCommand struct{ revisionRef }
 
 func (k *rejectRevisionCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	r, err := client.Call(ctx, c, op.RejectRevision.At(k.path()...), wire.DecideRevision{Note: k.Note})
-	return printEndedRevision(s, r, err)
+	return noted(s, k.output, r, err, endedRevision)
 }
 
 type withdrawRevisionCommand struct{ revisionRef }
 
 func (k *withdrawRevisionCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	r, err := client.Call(ctx, c, op.WithdrawRevision.At(k.path()...), wire.DecideRevision{Note: k.Note})
-	return printEndedRevision(s, r, err)
+	return noted(s, k.output, r, err, endedRevision)
 }
 
-func printEndedRevision(s *session, r rule.Revision, err error) error {
-	if err == nil {
-		s.note("revision %d of %s is %s", r.Number, line(cmp.Or(r.Slug, r.RuleID)), r.State)
-	}
-	return err
+func endedRevision(r rule.Revision) string {
+	return fmt.Sprintf("revision %d of %s is %s", r.Number, line(cmp.Or(r.Slug, r.RuleID)), r.State)
 }

@@ -174,6 +174,9 @@ func each(s *session, o output, rules []rule.Rule, change func(*rule.Rule) (chan
 			return err
 		}
 	}
+	if len(list) == 1 {
+		notePage(s, list[0])
+	}
 	for _, err := range failures {
 		printError(s, err)
 	}

@@ -34,6 +34,7 @@ type scanCommand struct {
 	MinConfidence float64  `placeholder:"N" help:"Show only candidates with at least this confidence, from 0 to 1."`
 	Approve       bool     `help:"Go through the candidates and decide on each."`
 	Format        string   `short:"f" enum:"table,json,yaml" default:"table" help:"${enum}."`
+	jsonFlag
 }
 
 func (scanCommand) Help() string {
@@ -62,6 +63,7 @@ func (k *scanCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
+	k.Format = k.or(k.Format)
 	if k.MinConfidence < 0 || k.MinConfidence > 1 {
 		return fmt.Errorf("--min-confidence: %g is not between 0 and 1", k.MinConfidence)
 	}
@@ -178,6 +180,7 @@ func (k *scanCommand) print(ctx context.Context, s *session, c *client.Client, r
 	if report.LeftOut == nil {
 		report.LeftOut = []leftOut{}
 	}
+	defer notePage(s, *report)
 	switch k.Format {
 	case "json":
 		return printJSON(s.out, report)

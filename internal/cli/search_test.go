@@ -112,8 +112,8 @@ func TestSearchFindsARuleInSeveralWays(t *testing.T) {
 		t.Errorf("--json prints %s: %v", out, err)
 	}
 	_, out, _ = run(t, "", "--server", at, "search", "--conflicts", "DATA-1", "-f", "json")
-	var conflicts wire.RuleConflicts
-	if err := json.Unmarshal([]byte(out), &conflicts); err != nil || conflicts.Total != 1 || conflicts.Conflicts[0].Reason != "rest or backup" {
+	var conflicts wire.Page[wire.RuleConflict]
+	if err := json.Unmarshal([]byte(out), &conflicts); err != nil || conflicts.Total != 1 || conflicts.Items[0].Reason != "rest or backup" {
 		t.Errorf("--conflicts as JSON prints %s: %v", out, err)
 	}
 }

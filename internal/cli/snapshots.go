@@ -53,14 +53,10 @@ func (k *snapshotsCreateCommand) Run(ctx context.Context, s *session, c *client.
 	done := s.progress("taking the snapshot")
 	made, err := client.Call(ctx, c, op.CreateSnapshot, wire.CreateSnapshot{Name: k.Name, Description: k.Description})
 	done()
-	if err != nil {
+	return show(s, k.output, made, err, func(s *session, made wire.Snapshot) error {
+		_, err := fmt.Fprintf(s.out, "%s  %d rules  %s\n", made.ID, made.RuleCount, made.ContentHash)
 		return err
-	}
-	if k.json() {
-		return printJSON(s.out, made)
-	}
-	_, err = fmt.Fprintf(s.out, "%s  %d rules  %s\n", made.ID, made.RuleCount, made.ContentHash)
-	return err
+	})
 }
 
 type snapshotsListCommand struct {
@@ -212,7 +208,9 @@ func (k *snapshotsSimulateCommand) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		err = show(s, k.output, simulation, nil, printSimulation)
+		if err = show(s, k.output, simulation, nil, printSimulation); err == nil {
+			noteAddress(s, "", "releases", "simulations", run.ID)
+		}
 		if err == nil && k.FailOn != "never" && !wire.Risk(k.FailOn).Above(simulation.RiskLevel) {
 			return exit(exitFound)
 		}
@@ -297,6 +295,7 @@ type snapshotsDeployCommand struct {
 	Snapshot    string `arg:"" help:"The snapshot."`
 	Environment string `arg:"" enum:"production,staging,development" help:"${enum}."`
 	Reason      string `placeholder:"TEXT" help:"Why; kept in the history."`
+	output
 }
 
 func (k *snapshotsDeployCommand) Run(ctx context.Context, s *session, c *client.Client) error {
@@ -305,24 +304,26 @@ func (k *snapshotsDeployCommand) Run(ctx context.Context, s *session, c *client.
 		return err
 	}
 	d, err := client.Call(ctx, c, op.DeploySnapshot.At(id), wire.DeploySnapshot{Environment: string(wire.Environment(k.Environment)), Reason: k.Reason})
-	if err != nil {
-		return err
-	}
+	return show(s, k.output, d, err, printDeployment)
+}
+
+func printDeployment(s *session, d wire.Deployment) error {
 	if d.Unchanged {
-		_, err = fmt.Fprintf(s.out, "%s is active in %s already, since %s; nothing was deployed\n", d.SnapshotID, d.Environment, d.DeployedAt.Format(time.DateTime))
+		_, err := fmt.Fprintf(s.out, "%s is active in %s already, since %s; nothing was deployed\n", d.SnapshotID, d.Environment, d.DeployedAt.Format(time.DateTime))
 		return err
 	}
 	before := "nothing"
 	if d.PreviousSnapshotID != nil {
 		before = *d.PreviousSnapshotID
 	}
-	_, err = fmt.Fprintf(s.out, "%s is active in %s (before: %s)\n", d.SnapshotID, d.Environment, before)
+	_, err := fmt.Fprintf(s.out, "%s is active in %s (before: %s)\n", d.SnapshotID, d.Environment, before)
 	return err
 }
 
 type snapshotsRollbackCommand struct {
 	Environment string `arg:"" enum:"production,staging,development" help:"${enum}."`
 	Reason      string `placeholder:"TEXT" help:"Why; kept in the history."`
+	output
 }
 
 func (k *snapshotsRollbackCommand) Run(ctx context.Context, s *session, c *client.Client) error {
@@ -331,11 +332,10 @@ func (k *snapshotsRollbackCommand) Run(ctx context.Context, s *session, c *clien
 		return err
 	}
 	back, err := client.Call(ctx, c, op.RollbackSnapshot.At(id).Where(wire.RollbackQuery{Environment: k.Environment}), wire.RollbackSnapshot{Reason: k.Reason})
-	if err != nil {
+	return show(s, k.output, back, err, func(s *session, back wire.RolledBack) error {
+		_, err := fmt.Fprintf(s.out, "%s is active in %s again (was: %s)\n", back.RolledBackTo, back.Environment, back.RolledBackFrom)
 		return err
-	}
-	_, err = fmt.Fprintf(s.out, "%s is active in %s again (was: %s)\n", back.RolledBackTo, back.Environment, back.RolledBackFrom)
-	return err
+	})
 }
 
 type snapshotsHistoryCommand struct {
@@ -421,6 +421,7 @@ func (k *snapshotsSimulationsCommand) Run(ctx context.Context, s *session, c *cl
 
 type snapshotsVerifyCommand struct {
 	Snapshot string `arg:"" help:"The snapshot."`
+	output
 }
 
 func (k *snapshotsVerifyCommand) Run(ctx context.Context, s *session, c *client.Client) error {
@@ -429,13 +430,16 @@ func (k *snapshotsVerifyCommand) Run(ctx context.Context, s *session, c *client.
 		return err
 	}
 	v, err := client.Get(ctx, c, op.VerifySnapshot.At(id))
-	if err != nil {
-		return err
+	err = show(s, k.output, v, err, func(s *session, v wire.Verification) error {
+		if v.Valid {
+			_, err := fmt.Fprintf(s.out, "%s holds the rules that it was taken of: %s\n", v.SnapshotID, v.ContentHash)
+			return err
+		}
+		s.note("snapshot %s is damaged: its hash is %s, the stored rules give %s, %d rules are missing", v.SnapshotID, v.ContentHash, v.Computed, len(v.Missing))
+		return nil
+	})
+	if err == nil && !v.Valid {
+		return exit(exitFound)
 	}
-	if v.Valid {
-		_, err = fmt.Fprintf(s.out, "%s holds the rules that it was taken of: %s\n", v.SnapshotID, v.ContentHash)
-		return err
-	}
-	s.note("snapshot %s is damaged: its hash is %s, the stored rules give %s, %d rules are missing", v.SnapshotID, v.ContentHash, v.Computed, len(v.Missing))
-	return exit(exitFound)
+	return err
 }

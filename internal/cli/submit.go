@@ -89,11 +89,10 @@ func (k *submitCommand) judge(ctx context.Context, s *session, c *client.Client,
 		if err != nil {
 			return err
 		}
-		if k.json() {
-			return printJSON(s.out, later)
-		}
-		_, err = fmt.Fprintf(s.out, "%s %s\n", later.SubmissionID, later.Status)
-		return err
+		return show(s, k.output, later, nil, func(s *session, later wire.SubmissionState) error {
+			_, err := fmt.Fprintf(s.out, "%s %s\n", later.SubmissionID, later.Status)
+			return err
+		})
 	}
 	done := s.progress("judging")
 	a, err := c.Submit(ctx, *sub)
@@ -117,6 +116,7 @@ func (k *submitCommand) report(s *session, a *wire.SubmissionAnswer, policy unde
 	if err != nil && !errors.Is(err, syscall.EPIPE) {
 		return err
 	}
+	notePage(s, a.Evaluation)
 	return verdict(s, &a.Evaluation, k.FailOn, policy)
 }
 

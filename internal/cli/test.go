@@ -21,6 +21,7 @@ type testCommand struct {
 
 	Watch  bool   `short:"w" help:"Run again whenever a file changes, until interrupted. With a path."`
 	Format string `short:"f" enum:"text,json,junit" default:"text" help:"${enum}."`
+	jsonFlag
 	Output string `short:"o" placeholder:"FILE" help:"Write the report to this file; - is the output."`
 }
 
@@ -38,6 +39,7 @@ Exit codes: 0 all cases pass, 1 some fail, 2 they could not be run, or there are
 }
 
 func (k *testCommand) Run(ctx context.Context, s *session) error {
+	k.Format = k.or(k.Format)
 	_, err := os.Stat(k.Cases)
 	byPath := k.Cases != "" && err == nil
 	switch {

@@ -29,9 +29,20 @@ func version() string {
 	return "dev"
 }
 
-type versionCommand struct{}
+type versionCommand struct{ output }
 
-func (versionCommand) Run(s *session) error {
-	_, err := fmt.Fprintf(s.out, "tenet %s (%s, %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return err
+// Run prints the version.
+func (k *versionCommand) Run(s *session) error {
+	v := programVersion{version(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+	return show(s, k.output, v, nil, func(s *session, v programVersion) error {
+		_, err := fmt.Fprintf(s.out, "tenet %s (%s, %s)\n", v.Version, v.Go, v.Platform)
+		return err
+	})
+}
+
+// programVersion is the version as JSON.
+type programVersion struct {
+	Version  string `json:"version"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
 }

@@ -20,6 +20,7 @@ type waiveCommand struct {
 	Reason      string `required:"" placeholder:"TEXT" help:"Why the violation is accepted."`
 	Repository  string `type:"filled" placeholder:"NAME" help:"Which repository, where the violation is in several."`
 	Approver    string `placeholder:"NAME" help:"Who is asked to approve it; nobody else can then."`
+	output
 }
 
 func (waiveCommand) Help() string {
@@ -49,7 +50,7 @@ func (k *waiveCommand) Run(ctx context.Context, s *session) error {
 		w, err := c.CreateWaiver(ctx, wire.CreateWaiver{
 			RuleID: f.RuleID, Fingerprint: f.Fingerprint, Repository: f.Repository, Reason: k.Reason, ExpiresAt: ends, Approver: k.Approver,
 		})
-		return noteWaiver(s, w, err)
+		return noteWaiver(s, k.output, w, err)
 	})
 }
 

@@ -48,6 +48,7 @@ type waiversAddCommand struct {
 	Reason   string `required:"" placeholder:"TEXT" help:"Why the violation is accepted."`
 	Expires  string `required:"" placeholder:"WHEN" help:"When it lapses: a date such as 2026-12-31, a time in RFC 3339, or days from now such as 30d."`
 	Approver string `placeholder:"NAME" help:"Who is asked to approve it; nobody else can then."`
+	output
 }
 
 func (waiversAddCommand) Help() string {
@@ -72,7 +73,7 @@ func (k *waiversAddCommand) Run(ctx context.Context, s *session) error {
 		w, err := c.CreateWaiver(ctx, wire.CreateWaiver{
 			RuleID: k.Rule, Fingerprint: k.Fingerprint, Repository: k.Repository, Reason: k.Reason, ExpiresAt: ends, Approver: k.Approver,
 		})
-		return noteWaiver(s, w, err)
+		return noteWaiver(s, k.output, w, err)
 	})
 }
 
@@ -94,34 +95,36 @@ func moment(text string, now time.Time) (time.Time, error) {
 }
 
 // noteWaiver prints the id of a waiver, and what it is worth for people.
-func noteWaiver(s *session, w rule.Waiver, err error) error {
-	if err != nil {
-		return err
-	}
+func noteWaiver(s *session, o output, w rule.Waiver, err error) error {
+	return show(s, o, w, err, printWaiver)
+}
+
+func printWaiver(s *session, w rule.Waiver) error {
 	note := fmt.Sprintf("the waiver is %s", w.Status)
 	if w.Status == rule.WaiverPending {
 		note += ": the rule is CRITICAL, and a second person must approve it (tenet waivers approve " + w.ID + ")"
 	}
 	s.note("%s", note)
-	_, err = fmt.Fprintln(s.out, w.ID)
+	_, err := fmt.Fprintln(s.out, w.ID)
 	return err
 }
 
 // waiverRef names a waiver on the command line.
 type waiverRef struct {
 	ID string `arg:"" help:"Id of the waiver, as list shows it."`
+	output
 }
 
 type waiversApproveCommand struct{ waiverRef }
 
 func (k *waiversApproveCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	w, err := c.ApproveWaiver(ctx, k.ID)
-	return noteWaiver(s, w, err)
+	return noteWaiver(s, k.output, w, err)
 }
 
 type waiversRevokeCommand struct{ waiverRef }
 
 func (k *waiversRevokeCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	w, err := c.RevokeWaiver(ctx, k.ID)
-	return noteWaiver(s, w, err)
+	return noteWaiver(s, k.output, w, err)
 }

@@ -44,6 +44,7 @@ type webhooksCreateCommand struct {
 	Scope       string   `placeholder:"PATH" help:"Only events about rules in this scope or below."`
 	Rule        []string `placeholder:"RULE" help:"Only events about this rule (id or slug), several times for several."`
 	Slack       bool     `help:"Send messages in the format of Slack."`
+	output
 }
 
 // Run makes a webhook. Only the secret goes to stdout, so that it can be caught in a variable.
@@ -63,12 +64,11 @@ func (k *webhooksCreateCommand) Run(ctx context.Context, s *session) error {
 	}
 	return s.with(ctx, needsData, func(c *client.Client) error {
 		p, err := client.Call(ctx, c, op.CreatePolicy, n)
-		if err != nil {
+		return show(s, k.output, p, err, func(s *session, p wire.PolicyWithSecret) error {
+			s.note("made webhook %s (%s); this is its secret, which is not shown again:", line(p.Name), p.ID)
+			_, err := fmt.Fprintln(s.out, p.Secret)
 			return err
-		}
-		s.note("made webhook %s (%s); this is its secret, which is not shown again:", line(p.Name), p.ID)
-		_, err = fmt.Fprintln(s.out, p.Secret)
-		return err
+		})
 	})
 }
 
@@ -126,7 +126,10 @@ func (r *webhookRef) find(ctx context.Context, c *client.Client) (string, error)
 	return list[i].ID, nil
 }
 
-type webhooksTestCommand struct{ webhookRef }
+type webhooksTestCommand struct {
+	webhookRef
+	output
+}
 
 // Run sends a ping. It ends with exit code 1 if the endpoint does not take it.
 func (k *webhooksTestCommand) Run(ctx context.Context, s *session, c *client.Client) error {
@@ -135,17 +138,20 @@ func (k *webhooksTestCommand) Run(ctx context.Context, s *session, c *client.Cli
 		return err
 	}
 	r, err := client.Get(ctx, c, op.TestPolicy.At(id))
-	if err != nil {
+	err = show(s, k.output, r, err, func(s *session, r wire.TestResult) error {
+		if r.Answer != "" {
+			s.note("it says: %s", line(r.Answer))
+		}
+		if !r.Delivered {
+			s.note("not delivered: %s", line(r.Reason))
+			return nil
+		}
+		_, err := fmt.Fprintf(s.out, "delivered: %d in %d ms\n", r.Status, r.DurationMS)
 		return err
-	}
-	if r.Answer != "" {
-		s.note("it says: %s", line(r.Answer))
-	}
-	if !r.Delivered {
-		s.note("not delivered: %s", line(r.Reason))
+	})
+	if err == nil && !r.Delivered {
 		return exit(exitFound)
 	}
-	_, err = fmt.Fprintf(s.out, "delivered: %d in %d ms\n", r.Status, r.DurationMS)
 	return err
 }
 
@@ -181,6 +187,7 @@ func statusText(code int) string {
 type webhooksRedeliverCommand struct {
 	webhookRef
 	Delivery int64 `arg:"" help:"Id of the delivery, as deliveries shows it."`
+	output
 }
 
 func (k *webhooksRedeliverCommand) Run(ctx context.Context, s *session, c *client.Client) error {
@@ -189,15 +196,15 @@ func (k *webhooksRedeliverCommand) Run(ctx context.Context, s *session, c *clien
 		return err
 	}
 	d, err := client.Get(ctx, c, op.Redeliver.At(id, strconv.FormatInt(k.Delivery, 10)))
-	if err == nil {
-		s.note("delivery %d (%s) is pending again", d.ID, d.EventType)
-	}
-	return err
+	return noted(s, k.output, d, err, func(d wire.Delivery) string {
+		return fmt.Sprintf("delivery %d (%s) is pending again", d.ID, d.EventType)
+	})
 }
 
 type webhooksRotateCommand struct {
 	webhookRef
 	Overlap time.Duration `default:"24h" help:"How long the secret before signs too."`
+	output
 }
 
 // Run makes another secret. Only the secret goes to stdout.
@@ -207,52 +214,54 @@ func (k *webhooksRotateCommand) Run(ctx context.Context, s *session, c *client.C
 		return err
 	}
 	p, err := client.Call(ctx, c, op.RotatePolicySecret.At(id), wire.RotateSecret{Overlap: wire.Some(int(k.Overlap.Seconds()))})
-	if err != nil {
+	return show(s, k.output, p, err, func(s *session, p wire.PolicyWithSecret) error {
+		if p.OldSecretUntil != nil {
+			s.note("until %s the secret before signs too; this is the new one, which is not shown again:", p.OldSecretUntil.Format(time.DateTime))
+		} else {
+			s.note("the secret before is void; this is the new one, which is not shown again:")
+		}
+		_, err := fmt.Fprintln(s.out, p.Secret)
 		return err
-	}
-	if p.OldSecretUntil != nil {
-		s.note("until %s the secret before signs too; this is the new one, which is not shown again:", p.OldSecretUntil.Format(time.DateTime))
-	} else {
-		s.note("the secret before is void; this is the new one, which is not shown again:")
-	}
-	_, err = fmt.Fprintln(s.out, p.Secret)
-	return err
+	})
 }
 
-type webhooksEnableCommand struct{ webhookRef }
+type webhooksEnableCommand struct {
+	webhookRef
+	output
+}
 
 func (k *webhooksEnableCommand) Run(ctx context.Context, s *session, c *client.Client) error {
-	return k.switchTo(ctx, s, c, true)
+	return k.switchTo(ctx, s, c, k.output, true)
 }
 
-type webhooksDisableCommand struct{ webhookRef }
+type webhooksDisableCommand struct {
+	webhookRef
+	output
+}
 
 func (k *webhooksDisableCommand) Run(ctx context.Context, s *session, c *client.Client) error {
-	return k.switchTo(ctx, s, c, false)
+	return k.switchTo(ctx, s, c, k.output, false)
 }
 
-func (r *webhookRef) switchTo(ctx context.Context, s *session, c *client.Client, enabled bool) error {
+func (r *webhookRef) switchTo(ctx context.Context, s *session, c *client.Client, o output, enabled bool) error {
 	id, err := r.find(ctx, c)
 	if err != nil {
 		return err
 	}
 	p, err := client.Call(ctx, c, op.ChangePolicy.At(id), wire.ChangePolicy{Enabled: wire.Some(enabled)})
-	if err == nil {
-		s.note("webhook %s is %s", line(p.Name), p.State)
-	}
-	return err
+	return noted(s, o, p, err, func(p wire.Policy) string { return fmt.Sprintf("webhook %s is %s", line(p.Name), p.State) })
 }
 
-type webhooksDeleteCommand struct{ webhookRef }
+type webhooksDeleteCommand struct {
+	webhookRef
+	output
+}
 
 func (k *webhooksDeleteCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	id, err := k.find(ctx, c)
 	if err != nil {
 		return err
 	}
-	if err := client.Run(ctx, c, op.DeletePolicy.At(id)); err != nil {
-		return err
-	}
-	s.note("webhook %s is deleted", line(k.Webhook))
-	return nil
+	err = client.Run(ctx, c, op.DeletePolicy.At(id))
+	return noted(s, k.output, ended{"webhook", id, "deleted"}, err, func(ended) string { return "webhook " + line(k.Webhook) + " is deleted" })
 }

@@ -58,7 +58,7 @@ func TestWebhookCommands(t *testing.T) {
 	}
 	step(0, "snapshot.deployed  pending", "deliveries", "on-call")
 	step(2, "still pending", "redeliver", "on-call", "1")
-	step(0, "[]", "deliveries", "on-call", "--state", "dead", "-f", "json")
+	step(0, `"items": []`, "deliveries", "on-call", "--state", "dead", "-f", "json")
 	if next := strings.TrimSpace(step(0, "whsec_", "rotate", "on-call", "--overlap", "1h")); next == secret {
 		t.Error("the secret stays")
 	}

@@ -69,6 +69,12 @@ func orderEdge(p *page) error {
 		change.Paused, done = new(false), "answers again"
 	case "reread":
 		change.Reread, done = true, "reads its place of bundles again"
+	case "forget":
+		if err := client.Run(p.ctx, p.api, op.ForgetEdge.At(name)); err != nil {
+			return err
+		}
+		p.say("The edge " + visible(name) + " is forgotten. Its records stay.")
+		return p.redirect(back)
 	default:
 		return rule.Errorf(rule.CodeInvalid, "the form has no order; press one of its buttons")
 	}

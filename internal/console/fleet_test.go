@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"tenet/internal/client"
+	"tenet/internal/store"
+	"tenet/internal/store/litetest"
+	"tenet/internal/store/sqlstore"
 	"tenet/internal/wire"
 	"tenet/internal/wire/op"
 )
@@ -59,12 +62,57 @@ func TestEdgesWithoutScripts(t *testing.T) {
 			t.Errorf("after %s: %+v", tt.do, o)
 		}
 	}
+	if page := v.get("/p/default/fleet").body; strings.Contains(page, "Forget it for good") {
+		t.Error("an edge that reports is offered to be forgotten")
+	}
 	reviewer := n.signedIn(n.key("reviewer", "reviewer", "default"))
 	if page := reviewer.get("/p/default/fleet").body; strings.Contains(page, "Re-read</button>") || !strings.Contains(page, "your role is reviewer") {
 		t.Error("a reviewer is offered orders")
 	}
 	if r := reviewer.post("/p/default/fleet", "do", "pause", "edge", "till-7"); r.status != http.StatusForbidden || orders().Paused {
 		t.Errorf("a reviewer pauses an edge: %d", r.status)
+	}
+}
+
+// TestAnEdgeIsForgottenFromThePage takes an edge that is silent out of the fleet.
+func TestAnEdgeIsForgottenFromThePage(t *testing.T) {
+	data := litetest.Dir(t)
+	n := newNode(t, map[string]string{"data": data})
+	v := n.visitor()
+	n.reports("till-7")
+	n.reports("till-8")
+	s, err := sqlstore.OpenSQLite(t.Context(), data, sqlstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	if err := s.Update(t.Context(), func(tx store.Tx) error {
+		e, err := tx.Edges.Get(t.Context(), "default", "till-7")
+		if err != nil {
+			return err
+		}
+		e.SeenAt = time.Now().Add(-time.Hour)
+		return tx.Edges.Seen(t.Context(), []store.Edge{e})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	page := v.get("/p/default/fleet").body
+	has(t, page, "silent", "Forget", "Its records here stay; its name is refused. 40 that waited there would not be taken.")
+	if n := strings.Count(page, "Forget it for good"); n != 1 {
+		t.Errorf("%d edges are offered to be forgotten", n)
+	}
+	if r := v.post("/p/default/fleet", "do", "forget", "edge", "till-7", "next", "/p/default/fleet"); r.status != http.StatusSeeOther {
+		t.Fatalf("%d %s", r.status, r.body)
+	}
+	page = v.get("/p/default/fleet").body
+	has(t, page, "The edge till-7 is forgotten. Its records stay.", "till-8")
+	if strings.Contains(page, "edge-till-7") {
+		t.Error("the forgotten edge is listed")
+	}
+	has(t, v.get("/p/default/audit").body, "edge forgotten")
+	reviewer := n.signedIn(n.key("reviewer", "reviewer", "default"))
+	if r := reviewer.post("/p/default/fleet", "do", "forget", "edge", "till-8"); r.status != http.StatusForbidden {
+		t.Errorf("a reviewer forgets an edge: %d", r.status)
 	}
 }
 

@@ -86,7 +86,7 @@ func frame(p *page, h head, body templ.Component) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<meta name=\"htmx-config\" content='{\"extensions\":\"hx-csp,sse\",\"includeIndicatorCSS\":false,\"history\":false}'><link rel=\"icon\" type=\"image/svg+xml\" href=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<meta name=\"htmx-config\" content='{\"extensions\":\"hx-csp,sse\",\"includeIndicatorCSS\":false,\"history\":false,\"morphIgnore\":[\"data-htmx-powered\",\"open\"]}'><link rel=\"icon\" type=\"image/svg+xml\" href=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

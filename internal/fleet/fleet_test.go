@@ -58,15 +58,25 @@ func newBed(t *testing.T) *bed {
 			return nil
 		},
 	})
-	b.Edges = fleet.New(fleet.Config{
-		Updater: s, Edges: s.Edges, Rules: s.Rules, Now: clock, Alerts: b.alerts, Open: s.Alerts, Quiet: 7 * 24 * time.Hour, Logger: slog.New(slog.DiscardHandler),
-		Newest: func(context.Context, string, wire.Environment) (int64, string, error) { return 2, "two", nil },
-	})
+	b.Edges = b.with(s)
 	if b.keys, err = checkpoint.OpenKeys(filepath.Join(t.TempDir(), "key"), "example.com/edge", start); err != nil {
 		t.Fatal(err)
 	}
 	b.key = b.keyOf("e1")
 	return b
+}
+
+// with makes a fleet on the database of the bed that writes by an updater.
+func (b *bed) with(u store.Updater) *fleet.Edges {
+	return fleet.New(fleet.Config{
+		Updater: u, Edges: b.store.Edges, Rules: b.store.Rules, Now: func() time.Time { return b.now }, Alerts: b.alerts, Open: b.store.Alerts, Quiet: 7 * 24 * time.Hour,
+		Logger: slog.New(slog.DiscardHandler), Newest: func(context.Context, string, wire.Environment) (int64, string, error) { return 2, "two", nil },
+	})
+}
+
+// fleetRecords reads the audit entries of a bed.
+func fleetRecords(b *bed) fleet.Records {
+	return fleet.Records{AuditReader: b.store.Audit, Edges: b.store.Edges}
 }
 
 func (b *bed) keyOf(name string) string {

@@ -29,7 +29,7 @@ type Alerts interface {
 	Dismissed(ctx context.Context, tx store.Tx, projectID string, t rule.AlertType, edge string, since time.Time) (bool, error)
 }
 
-// Watch raises and settles the alerts about edges until ctx ends. Several nodes may watch at once.
+// Watch stores reports, and raises and settles the alerts about edges, until ctx ends. Several nodes may watch at once.
 func (f *Edges) Watch(ctx context.Context) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
@@ -37,6 +37,11 @@ func (f *Edges) Watch(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), watchEvery)
+			defer cancel()
+			if err := f.storeLate(last); err != nil {
+				f.cfg.Logger.WarnContext(ctx, "the last reports of edges are not stored", slog.Any("error", err))
+			}
 			return
 		case <-tick.C:
 		}
@@ -50,8 +55,11 @@ func (f *Edges) Watch(ctx context.Context) {
 	}
 }
 
-// Sweep raises the alerts about edges whose conditions hold, and settles those whose conditions have ended. Repeating it changes nothing.
+// Sweep stores the reports that could wait, raises the alerts about edges whose conditions hold, and settles those whose conditions have ended. Repeating it changes nothing.
 func (f *Edges) Sweep(ctx context.Context) error {
+	if err := f.storeLate(ctx); err != nil {
+		return err
+	}
 	projects, err := f.cfg.Edges.Projects(ctx)
 	if err != nil {
 		return err

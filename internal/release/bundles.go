@@ -49,6 +49,7 @@ type Bundles struct {
 
 	mu       sync.Mutex
 	prepared map[string]*prepared // by project and environment
+	watches  map[string]*watch    // the same
 	ended    chan struct{}
 }
 
@@ -70,14 +71,11 @@ type deltaOf struct {
 
 // NewBundles makes Bundles.
 func NewBundles(cfg BundlesConfig) *Bundles {
-	return &Bundles{cfg: cfg, prepared: map[string]*prepared{}, ended: make(chan struct{})}
+	return &Bundles{cfg: cfg, prepared: map[string]*prepared{}, watches: map[string]*watch{}, ended: make(chan struct{})}
 }
 
 // End ends the streams of news. It may be called once.
 func (b *Bundles) End() { close(b.ended) }
-
-// Ended is closed when streams of news are to end.
-func (b *Bundles) Ended() <-chan struct{} { return b.ended }
 
 // Bundle is a bundle as it is sent.
 type Bundle struct {

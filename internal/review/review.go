@@ -20,10 +20,10 @@ import (
 
 // Finding is something that belongs beside a line.
 type Finding struct {
-	Key  string // stays the same while lines above it come and go
-	Path string
-	Line int
-	Body string // Markdown, with the marker
+	Key  string `json:"key"` // stays the same while lines above it come and go
+	Path string `json:"path"`
+	Line int    `json:"line"`
+	Body string `json:"body"` // Markdown, with the marker
 	rank int    // the lower, the worse
 }
 
@@ -56,9 +56,12 @@ type Forge interface {
 
 // Outcome counts what a run has done.
 type Outcome struct {
-	Created, Updated, Unchanged, Resolved int
-	NoPlace                               int // findings beside lines that the request does not show
-	LeftOut                               int // findings beyond the bound
+	Created   int `json:"created"`
+	Updated   int `json:"updated"`
+	Unchanged int `json:"unchanged"`
+	Resolved  int `json:"resolved"`
+	NoPlace   int `json:"no_place"` // findings beside lines that the request does not show
+	LeftOut   int `json:"left_out"` // findings beyond the bound
 }
 
 // Sync makes the comments of a request those of some findings, of which it writes the worst so many.

@@ -18,6 +18,7 @@ type Edge struct {
 	Orders    []byte // JSON
 	Received  wire.AuditHead
 	Unknown   int64 // records by rules that are not stored
+	Forgotten bool  // its name and key are refused; its entries stay
 }
 
 // Spool is the part of an audit chain after an entry.
@@ -28,11 +29,11 @@ type Spool struct {
 
 // EdgeReader reads edges and their audit chains.
 type EdgeReader interface {
-	// Projects returns the projects that have edges, in order.
+	// Projects returns the projects that have edges which are not forgotten, in order.
 	Projects(ctx context.Context) ([]string, error)
-	// List returns a page of the edges of a project, by name, and their total.
+	// List returns a page of the edges of a project that are not forgotten, by name, and their total.
 	List(ctx context.Context, projectID string, offset, limit int) ([]Edge, int, error)
-	// Get returns an edge, or not_found.
+	// Get returns an edge, which may be forgotten, or not_found.
 	Get(ctx context.Context, projectID, name string) (Edge, error)
 	// Entries returns up to limit entries of an edge with Seq > after, in order of Seq.
 	Entries(ctx context.Context, projectID, name string, after int64, limit int) ([]AuditEntry, error)
@@ -51,7 +52,11 @@ type EdgeTx interface {
 
 	// Put stores an edge, in place of one with the same name, whose chain stays.
 	Put(ctx context.Context, e Edge) error
-	// Append stores entries of an edge, which follow the end of its chain, and moves that; conflict if it has moved or an id is taken,
-	// not_found without the edge. unknown is added to its count.
+	// Seen stores the reports of edges that are stored already, and when they were seen. Those that are forgotten stay as they are.
+	Seen(ctx context.Context, list []Edge) error
+	// Forget marks an edge as forgotten; not_found without it, or if it is already.
+	Forget(ctx context.Context, projectID, name string, at time.Time) error
+	// Append stores entries of an edge, which follow the end of its chain, and moves that; conflict if it has moved, an id is taken or the edge
+	// is forgotten, not_found without the edge. unknown is added to its count.
 	Append(ctx context.Context, name string, entries []AuditEntry, unknown int64) error
 }

@@ -48,7 +48,8 @@ type EdgeOrders struct {
 	Pinned bool `json:"pinned,omitempty" doc:"Stay at the bundle in use."`
 	Paused bool `json:"paused,omitempty" doc:"Answer no evaluations."`
 	// Reread grows with each request to read the place of bundles again.
-	Reread int64 `json:"reread,omitempty" doc:"Number of requests to read the place of bundles again."`
+	Reread    int64 `json:"reread,omitempty" doc:"Number of requests to read the place of bundles again."`
+	Forgotten bool  `json:"forgotten,omitempty" doc:"True if the edge was forgotten: the server takes no more of its records, and it is to answer no evaluations."`
 	// Received is the end of the chain of the edge as the server has it.
 	Received AuditHead `json:"received" doc:"Last entry of the edge that the server has stored; the next one is to be sent."`
 }

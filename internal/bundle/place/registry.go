@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
@@ -45,13 +46,13 @@ func newRegistry(reference string, cfg Config) (Place, error) {
 	return &registry{tag, round}, nil
 }
 
-func (r *registry) options(ctx context.Context) []remote.Option {
-	return []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain), remote.WithTransport(bounded{r.http})}
+func (r *registry) options(ctx context.Context, file bool) []remote.Option {
+	return []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain), remote.WithTransport(bounded{r.http, file})}
 }
 
 // Fetch implements [Place].
 func (r *registry) Fetch(ctx context.Context, have Have) (Fetched, error) {
-	got, err := remote.Get(r.tag, r.options(ctx)...)
+	got, err := remote.Get(r.tag, r.options(ctx, false)...)
 	if err != nil {
 		return Fetched{}, rule.Errorf(rule.CodeUnavailable, "the bundle cannot be fetched from the registry: %w", err)
 	}
@@ -70,7 +71,7 @@ func (r *registry) Fetch(ctx context.Context, have Have) (Fetched, error) {
 	if size := manifest.Layers[0].Size; size < 0 || size > maxFile {
 		return Fetched{}, rule.Errorf(rule.CodeTooLarge, "the bundle in the registry has %d bytes; at most %d are read", size, maxFile)
 	}
-	layer, err := remote.Layer(r.tag.Context().Digest(manifest.Layers[0].Digest.String()), r.options(ctx)...)
+	layer, err := remote.Layer(r.tag.Context().Digest(manifest.Layers[0].Digest.String()), r.options(ctx, true)...)
 	if err != nil {
 		return Fetched{}, rule.Errorf(rule.CodeUnavailable, "the bundle cannot be fetched from the registry: %w", err)
 	}
@@ -93,14 +94,20 @@ func (r *registry) Push(ctx context.Context, f *bundle.File) error {
 	if !ok {
 		return rule.Errorf(rule.CodeInternal, "the artifact cannot be made")
 	}
-	if err := remote.Write(r.tag, annotated, r.options(ctx)...); err != nil {
+	if err := remote.Write(r.tag, annotated, r.options(ctx, false)...); err != nil {
 		return rule.Errorf(rule.CodeUnavailable, "the bundle cannot be pushed: %w", err)
 	}
 	return nil
 }
 
+// maxManifest bounds a manifest, and all else that a registry says beside blobs, in bytes. That of a bundle has about 2,000.
+const maxManifest = 256 << 10
+
 // bounded limits answers of a registry: manifests are small, and no file is larger than a bundle.
-type bounded struct{ http.RoundTripper }
+type bounded struct {
+	http.RoundTripper
+	file bool // a bundle is fetched
+}
 
 // RoundTrip implements [http.RoundTripper].
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -108,6 +115,10 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer.Body = both{io.LimitReader(answer.Body, maxFile+checkpoint.MaxNote), answer.Body}
+	limit := int64(maxManifest)
+	if b.file && (r.Response != nil || strings.Contains(r.URL.Path, "/blobs/")) { // registries redirect to where blobs are
+		limit = maxFile + checkpoint.MaxNote
+	}
+	answer.Body = both{io.LimitReader(answer.Body, limit), answer.Body}
 	return answer, nil
 }

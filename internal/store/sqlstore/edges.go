@@ -8,22 +8,22 @@ import (
 	"tenet/internal/store"
 )
 
-const edgeColumns = "project_id, name, verifier, created_at, seen_at, report, orders, received_seq, received_hash, unknown"
+const edgeColumns = "project_id, name, verifier, created_at, seen_at, report, orders, received_seq, received_hash, unknown, forgotten_at > 0"
 
 func edgeFields(e *store.Edge) []any {
 	return []any{
-		&e.ProjectID, &e.Name, &e.Key, timeColumn{&e.CreatedAt}, timeColumn{&e.SeenAt}, &e.Report, &e.Orders, &e.Received.Seq, &e.Received.Hash, &e.Unknown,
+		&e.ProjectID, &e.Name, &e.Key, timeColumn{&e.CreatedAt}, timeColumn{&e.SeenAt}, &e.Report, &e.Orders, &e.Received.Seq, &e.Received.Hash, &e.Unknown, &e.Forgotten,
 	}
 }
 
 // Projects implements store.EdgeReader.
 func (t edgeTable) Projects(ctx context.Context) ([]string, error) {
-	return many(ctx, t.session, unlocked, "projects with edges", "SELECT DISTINCT project_id FROM edges ORDER BY project_id", nil, textFields)
+	return many(ctx, t.session, unlocked, "projects with edges", "SELECT DISTINCT project_id FROM edges WHERE forgotten_at = 0 ORDER BY project_id", nil, textFields)
 }
 
 // List implements store.EdgeReader.
 func (t edgeTable) List(ctx context.Context, projectID string, offset, limit int) ([]store.Edge, int, error) {
-	return page(ctx, t.session, unlocked, "edges", edgeColumns, "FROM edges WHERE project_id = ?", "name", []any{projectID}, window{offset, limit}, edgeFields)
+	return page(ctx, t.session, unlocked, "edges", edgeColumns, "FROM edges WHERE project_id = ? AND forgotten_at = 0", "name", []any{projectID}, window{offset, limit}, edgeFields)
 }
 
 // Get implements store.EdgeReader.
@@ -69,10 +69,33 @@ func (t edgeTable) Put(ctx context.Context, e store.Edge) error {
 	if _, err := projectTable(t).Get(ctx, e.ProjectID); err != nil {
 		return err
 	}
-	_, err := t.exec(ctx, "put edge", "INSERT INTO edges ("+edgeColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	_, err := t.exec(ctx, "put edge", insertEdges+`(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (project_id, name) DO UPDATE SET verifier = excluded.verifier, seen_at = excluded.seen_at, report = excluded.report, orders = excluded.orders`,
-		e.ProjectID, e.Name, e.Key, micros(e.CreatedAt), micros(e.SeenAt), e.Report, e.Orders, int64(0), "", int64(0))
+		edgeValues(&e)...)
 	return err
+}
+
+const insertEdges = "INSERT INTO edges (project_id, name, verifier, created_at, seen_at, report, orders, received_seq, received_hash, unknown) VALUES "
+
+// edgeValues are the values of a new edge.
+func edgeValues(e *store.Edge) []any {
+	return []any{e.ProjectID, e.Name, e.Key, micros(e.CreatedAt), micros(e.SeenAt), e.Report, e.Orders, int64(0), "", int64(0)}
+}
+
+// Seen implements store.EdgeTx.
+func (t edgeTable) Seen(ctx context.Context, list []store.Edge) error {
+	args := make([]any, 0, 10*len(list))
+	for i := range list {
+		args = append(args, edgeValues(&list[i])...)
+	}
+	return t.execRows(ctx, "see edges", insertEdges, 10,
+		" ON CONFLICT (project_id, name) DO UPDATE SET seen_at = excluded.seen_at, report = excluded.report WHERE edges.forgotten_at = 0", args)
+}
+
+// Forget implements store.EdgeTx.
+func (t edgeTable) Forget(ctx context.Context, projectID, name string, at time.Time) error {
+	n, err := t.exec(ctx, "forget edge", "UPDATE edges SET forgotten_at = ? WHERE project_id = ? AND name = ? AND forgotten_at = 0", micros(at), projectID, name)
+	return unlessNone(n, err, rule.NotFound("edge", name))
 }
 
 // Append implements store.EdgeTx.
@@ -85,9 +108,9 @@ func (t edgeTable) Append(ctx context.Context, name string, entries []store.Audi
 		return err
 	}
 	n, err := t.exec(ctx, "move the end of an edge's chain",
-		"UPDATE edges SET received_seq = ?, received_hash = ?, unknown = unknown + ? WHERE project_id = ? AND name = ? AND received_seq = ? AND received_hash = ?",
+		"UPDATE edges SET received_seq = ?, received_hash = ?, unknown = unknown + ? WHERE project_id = ? AND name = ? AND received_seq = ? AND received_hash = ? AND forgotten_at = 0",
 		last.Seq, last.Hash, unknown, first.ProjectID, name, first.Seq-1, first.PrevHash)
-	if err := unlessNone(n, err, rule.Errorf(rule.CodeConflict, "the chain of the edge %s has moved on; read its end again", name)); err != nil {
+	if err := unlessNone(n, err, rule.Errorf(rule.CodeConflict, "the chain of the edge %s has moved on, or the edge is forgotten; read it again", name)); err != nil {
 		return err
 	}
 	args := make([]any, 0, 13*len(entries))

@@ -67,6 +67,14 @@ func testEdges(t *testing.T, f *fixture) {
 	if got, err := f.s.Edges.Projects(f.ctx); err != nil || !cmp.Equal(got, []string{"p"}) {
 		t.Errorf("projects with edges: %v, %v", got, err)
 	}
+	one.SeenAt, two.Report = at.Add(2*time.Hour), []byte(`{"y":2}`)
+	again := one
+	again.Key, again.Orders, again.Received = "other", []byte(`{"no":1}`), wire.AuditHead{} // not theirs to change
+	f.update(func(tx store.Tx) error { return tx.Edges.Seen(f.ctx, []store.Edge{two, again}) })
+	if list, _, err := f.s.Edges.List(f.ctx, "p", 0, 10); err != nil || !cmp.Equal([]store.Edge{two, one}, list) {
+		t.Errorf("seen: %v (-want +got):\n%s", err, cmp.Diff([]store.Edge{two, one}, list))
+	}
+	testForgottenEdge(f, &one, entries)
 	got, err := f.s.Edges.Entries(f.ctx, "p", "e1", 2, 2)
 	if diff := cmp.Diff(entries[2:4], got); err != nil || diff != "" {
 		t.Errorf("entries: %v (-want +got):\n%s", err, diff)
@@ -93,5 +101,38 @@ func testEdges(t *testing.T, f *fixture) {
 	}
 	if s, err := f.s.Edges.Spool(f.ctx, "p", 1<<40); err != nil || s != (store.Spool{}) {
 		t.Errorf("the spool behind the end: %+v, %v", s, err)
+	}
+}
+
+// testForgottenEdge forgets e1 of p, which has some entries.
+func testForgottenEdge(f *fixture, e *store.Edge, entries []store.AuditEntry) {
+	t := f.t
+	forget := func(name string) error {
+		return f.s.Update(f.ctx, func(tx store.Tx) error { return tx.Edges.Forget(f.ctx, "p", name, at) })
+	}
+	if err := forget("e1"); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"e1", "none"} {
+		if err := forget(name); rule.CodeOf(err) != rule.CodeNotFound {
+			t.Errorf("forgetting %s: %v; want not_found", name, err)
+		}
+	}
+	e.Forgotten = true
+	late := *e
+	late.SeenAt, late.Report = at.Add(9*time.Hour), []byte(`{"late":1}`)
+	f.update(func(tx store.Tx) error { return tx.Edges.Seen(f.ctx, []store.Edge{late}) })
+	if got, err := f.s.Edges.Get(f.ctx, "p", "e1"); err != nil || !cmp.Equal(*e, got) {
+		t.Errorf("the forgotten edge: %v (-want +got):\n%s", err, cmp.Diff(*e, got))
+	}
+	if list, total, err := f.s.Edges.List(f.ctx, "p", 0, 10); err != nil || total != 1 || len(list) != 1 || list[0].Name != "e0" {
+		t.Errorf("with a forgotten edge: %+v, %d, %v", list, total, err)
+	}
+	last := entries[len(entries)-1]
+	next := last
+	next.Seq, next.ID, next.PrevHash, next.Hash = last.Seq+1, "entry-late", last.Hash, "hash-late"
+	err := f.s.Update(f.ctx, func(tx store.Tx) error { return tx.Edges.Append(f.ctx, "e1", []store.AuditEntry{next}, 0) })
+	if rule.CodeOf(err) != rule.CodeConflict {
+		t.Errorf("an entry of a forgotten edge: %v; want conflict", err)
 	}
 }

@@ -335,6 +335,7 @@ var (
 	ListFleet       = get[wire.Fleet]("/api/v1/fleet")
 	GetEdge         = get[wire.FleetEdge]("/api/v1/fleet/{edge}")
 	ChangeEdge      = patch[wire.ChangeEdge, wire.FleetEdge]("/api/v1/fleet/{edge}")
+	ForgetEdge      = remove[wire.None]("/api/v1/fleet/{edge}")
 	ReportEdge      = post[wire.EdgeReport, wire.EdgeOrders]("/api/v1/fleet/{edge}/reports").again()
 	SendEdgeRecords = post[wire.EdgeRecords, wire.AuditHead]("/api/v1/fleet/{edge}/records").again()
 )

@@ -2250,6 +2250,8 @@ export interface Dormant {
 }
 
 export interface EdgeOrders {
+  /** True if the edge was forgotten: the server takes no more of its records, and it is to answer no evaluations. */
+  forgotten?: boolean;
   /** Answer no evaluations. */
   paused?: boolean;
   /** Stay at the bundle in use. */

@@ -447,6 +447,11 @@ export class Operations {
     return this.#caller.call({ method: "GET", path: "/api/v1/fleet", answer: "json", query: { project_id: parameters.projectId, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
   }
 
+  /** Forget an edge that is gone for good. Its records stay. Its name and its key for signing are refused from then on, and the audit log has the end of its chain. Records that wait at the edge are not taken. */
+  forgetEdge(edge: string, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<void> {
+    return this.#caller.call({ method: "DELETE", path: `/api/v1/fleet/${segment(edge)}`, answer: "none", query: { project_id: parameters.projectId }, again: true }, options);
+  }
+
   /** Get an edge. */
   getEdge(edge: string, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.FleetEdge> {
     return this.#caller.call({ method: "GET", path: `/api/v1/fleet/${segment(edge)}`, answer: "json", query: { project_id: parameters.projectId }, again: true }, options);
@@ -462,7 +467,7 @@ export class Operations {
     return this.#caller.call({ method: "POST", path: `/api/v1/fleet/${segment(edge)}/records`, answer: "json", body, query: { project_id: parameters.projectId } }, options);
   }
 
-  /** Report how an edge fares. For edges. The answer says what the edge is to do, and how much of its chain is stored. The first key that a name comes with stays: 409 for another. */
+  /** Report how an edge fares. For edges. The answer says what the edge is to do, and how much of its chain is stored. An edge that was forgotten is told so, and nothing is stored. The first key that a name comes with stays: 409 for another. */
   reportEdge(edge: string, body: models.EdgeReport, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.EdgeOrders> {
     return this.#caller.call({ method: "POST", path: `/api/v1/fleet/${segment(edge)}/reports`, answer: "json", body, query: { project_id: parameters.projectId } }, options);
   }

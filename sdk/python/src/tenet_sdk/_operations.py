@@ -1477,6 +1477,21 @@ class Operations:
             again=True,
         )
 
+    def forget_edge(
+        self,
+        edge: str,
+        *,
+        project_id: str | None = None,
+    ) -> None:
+        """Forget an edge that is gone for good. Its records stay. Its name and its key for signing are refused from then on, and the audit log has the end of its chain. Records that wait at the edge are not taken."""
+        return self._caller.call(
+            "DELETE",
+            f"/api/v1/fleet/{segment(edge)}",
+            NoneType,
+            query={"project_id": project_id},
+            again=True,
+        )
+
     def get_edge(
         self,
         edge: str,
@@ -1531,7 +1546,7 @@ class Operations:
         *,
         project_id: str | None = None,
     ) -> models.EdgeOrders:
-        """Report how an edge fares. For edges. The answer says what the edge is to do, and how much of its chain is stored. The first key that a name comes with stays: 409 for another."""
+        """Report how an edge fares. For edges. The answer says what the edge is to do, and how much of its chain is stored. An edge that was forgotten is told so, and nothing is stored. The first key that a name comes with stays: 409 for another."""
         return self._caller.call(
             "POST",
             f"/api/v1/fleet/{segment(edge)}/reports",
@@ -5010,6 +5025,21 @@ class AsyncOperations:
             again=True,
         )
 
+    async def forget_edge(
+        self,
+        edge: str,
+        *,
+        project_id: str | None = None,
+    ) -> None:
+        """Forget an edge that is gone for good. Its records stay. Its name and its key for signing are refused from then on, and the audit log has the end of its chain. Records that wait at the edge are not taken."""
+        return await self._caller.call(
+            "DELETE",
+            f"/api/v1/fleet/{segment(edge)}",
+            NoneType,
+            query={"project_id": project_id},
+            again=True,
+        )
+
     async def get_edge(
         self,
         edge: str,
@@ -5064,7 +5094,7 @@ class AsyncOperations:
         *,
         project_id: str | None = None,
     ) -> models.EdgeOrders:
-        """Report how an edge fares. For edges. The answer says what the edge is to do, and how much of its chain is stored. The first key that a name comes with stays: 409 for another."""
+        """Report how an edge fares. For edges. The answer says what the edge is to do, and how much of its chain is stored. An edge that was forgotten is told so, and nothing is stored. The first key that a name comes with stays: 409 for another."""
         return await self._caller.call(
             "POST",
             f"/api/v1/fleet/{segment(edge)}/reports",

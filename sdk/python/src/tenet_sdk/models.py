@@ -2685,6 +2685,8 @@ class Dormant(Struct, kw_only=True, omit_defaults=True):
 
 
 class EdgeOrders(Struct, kw_only=True, omit_defaults=True):
+    forgotten: bool | None = None
+    """True if the edge was forgotten: the server takes no more of its records, and it is to answer no evaluations."""
     paused: bool | None = None
     """Answer no evaluations."""
     pinned: bool | None = None
