@@ -102,7 +102,7 @@ func approvable(rec *wire.EvaluationRecord) error {
 // draftOf is a new approval of a recorded evaluation.
 func draftOf(rec *wire.EvaluationRecord) rule.Approval {
 	e, shown := rec.Evaluation, rec
-	if rec.Personal != nil { // an approval stays, whoever is forgotten
+	if rec.Personal != nil { // an approval outlives the removal of personal data
 		shown = rec.Strip(rec.Personal.Fields)
 		e = shown.Evaluation
 	}

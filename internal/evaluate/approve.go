@@ -261,7 +261,7 @@ func draftOf(ctx context.Context, r *run) rule.Approval {
 	if r.e.cfg.Subjects != wire.KeepFull && r.e.cfg.Redact != nil {
 		in, _, _ = r.e.cfg.Redact.Input(in)
 	}
-	shown := r.public(in)
+	shown := public(r, in)
 	if i := shown.Identity; i != nil {
 		a.Person, a.Agent, a.Session = i.Person, i.Agent, i.Session
 	}

@@ -23,7 +23,7 @@ type personal struct{ people, fields []string }
 
 // findPersonal finds the personal data of the request. Where they cannot be sealed, it refuses the evaluation: a record that held them as they are
 // could never be cleaned. The verdicts of models about them are neither taken from stored ones nor stored.
-func (r *run) findPersonal(ctx context.Context) error {
+func findPersonal(ctx context.Context, r *run) error {
 	p := r.policy.Personal
 	if r.policy.Unreadable { // it may have named any of them
 		if r.e.cfg.Personal == nil || r.e.cfg.Personal.Ready(ctx) != nil {
@@ -60,7 +60,7 @@ func allOf(r *run) rule.Personal {
 }
 
 // seal returns a record as the log stores it.
-func (r *run) seal(ctx context.Context, rec wire.EvaluationRecord) (wire.EvaluationRecord, error) {
+func seal(ctx context.Context, r *run, rec wire.EvaluationRecord) (wire.EvaluationRecord, error) {
 	if len(r.personal.fields) == 0 {
 		return rec, nil
 	}
@@ -72,7 +72,7 @@ func (r *run) seal(ctx context.Context, rec wire.EvaluationRecord) (wire.Evaluat
 }
 
 // public returns the answer as others than its caller may keep it: in approvals, and in counts by agent.
-func (r *run) public(input wire.RecordedSubject) *wire.EvaluationRecord {
+func public(r *run, input wire.RecordedSubject) *wire.EvaluationRecord {
 	rec := &wire.EvaluationRecord{Identity: r.answer.Identity, Evaluation: r.answer, Subject: input}
 	if len(r.personal.fields) == 0 {
 		return rec

@@ -34,7 +34,7 @@ func appendRecord(ctx context.Context, r *run) error {
 		r.confirmation.used, r.confirmation.asked, r.answer.Approval = nil, nil, nil
 	}
 	r.answer.TotalLatencyMS = r.e.cfg.Now().Sub(r.start).Milliseconds()
-	rec, err := r.seal(ctx, r.recorded())
+	rec, err := seal(ctx, r, r.recorded())
 	if err != nil {
 		return err
 	}

@@ -133,7 +133,7 @@ func (e *Evaluator) prepare(ctx context.Context, req Request) (*run, error) {
 		}
 	}
 	r := newRun(ctx, e, &req, e.cfg.Now())
-	return r, through(ctx, r.findPolicy, r.readRequest, r.findPersonal, traced("parse", r.parse), r.findRules, r.findNode, r.findWaivers)
+	return r, through(ctx, r.findPolicy, r.readRequest, func(ctx context.Context) error { return findPersonal(ctx, r) }, traced("parse", r.parse), r.findRules, r.findNode, r.findWaivers)
 }
 
 // conduct runs the stages behind [Evaluator.prepare] and returns the recorded evaluation.
@@ -152,7 +152,7 @@ func (r *run) conduct(ctx context.Context) (_ *rule.Evaluation, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if who := r.public(wire.RecordedSubject{}).Identity; r.e.cfg.Agents != nil && who != nil {
+	if who := public(r, wire.RecordedSubject{}).Identity; r.e.cfg.Agents != nil && who != nil {
 		r.e.cfg.Agents.Saw(r.req.ProjectID, auth.ActorFrom(ctx).Name, *who, r.answer.OverallVerdict == rule.Deny)
 	}
 	release(r)

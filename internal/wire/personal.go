@@ -19,7 +19,7 @@ type SealedData struct {
 	Box    string      `json:"box,omitempty" doc:"The whole record, encrypted, in base64. Absent where it is open."`
 }
 
-// SealedState is what a reader sees of sealed data.
+// SealedState is the state of sealed data for a reader.
 type SealedState string
 
 // States of sealed data.
