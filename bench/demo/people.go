@@ -120,7 +120,7 @@ func (y *year) present(ctx context.Context) error {
 	if err := y.decideCandidates(ctx, c, scan.ID); err != nil {
 		return err
 	}
-	var conflicts wire.Page[wire.Conflict]
+	var conflicts wire.ConflictPage
 	err = eventually(ctx, func() (bool, error) {
 		conflicts, err = client.Get(ctx, c, op.ListConflicts)
 		return conflicts.Total >= 2, err

@@ -83,7 +83,6 @@ func Description(version string) rest.Description {
 		Names: map[reflect.Type]string{
 			reflect.TypeFor[rule.Approval]():                     "ActionApproval",
 			reflect.TypeFor[wire.AgentList]():                    "ListOutputBody",
-			reflect.TypeFor[wire.Page[wire.Conflict]]():          "ConflictPage",
 			reflect.TypeFor[wire.Page[wire.Document]]():          "DocumentPage",
 			reflect.TypeFor[rule.FieldError]():                   "SubmissionFieldError",
 			reflect.TypeFor[rule.Rate]():                         "RuleRate",

@@ -33,7 +33,8 @@ func (s Conflicts) Routes(r *rest.Router) {
 	r = r.Tag(conflictTag)
 	rest.Handle(r, rest.Operation{
 		ID: "list-conflicts", Route: op.ListConflicts.Route(), Role: auth.Viewer, Summary: "List the conflicts between rules",
-		Description: "The conflicts that the server found, newest first, in all states. Relationships that people made are listed with their rules only.",
+		Description: "The conflicts that the server found, newest first, in all states. Relationships that people made are listed with their rules only. Of each rule " +
+			"10 suggestions are kept, and of a project 5,000: those with the highest confidence. left_out counts the others.",
 	}, s.list)
 	rest.Handle(r, rest.Operation{ID: "get-conflict", Route: op.GetConflict.Route(), Role: auth.Viewer, Summary: "Get a conflict"},
 		func(ctx context.Context, in *conflictRef) (wire.Conflict, error) {
@@ -66,15 +67,15 @@ func (s Conflicts) Routes(r *rest.Router) {
 	}, s.scan)
 }
 
-func (s Conflicts) list(ctx context.Context, in *wire.ConflictQuery) (page wire.Page[wire.Conflict], err error) {
+func (s Conflicts) list(ctx context.Context, in *wire.ConflictQuery) (page wire.ConflictPage, err error) {
 	var p rule.Problems
 	f := conflict.Filter{State: rest.EnumParam(&p, "state", in.State, conflict.States), Rule: in.RuleID, FoundBy: in.FoundBy, MinConfidence: in.MinConfidence, Text: strings.TrimSpace(in.Q)}
 	f.SeverityMin = rest.EnumParam(&p, "severity_min", in.SeverityMin, rule.Severities)
 	if err := p.Err("the query is invalid"); err != nil {
 		return page, err
 	}
-	list, total, err := s.Conflicts.List(ctx, rest.Project(ctx), f, in.Offset(), in.PageSize)
-	return rest.PageOf(in.PageQuery, list, total), err
+	list, total, leftOut, err := s.Conflicts.List(ctx, rest.Project(ctx), f, in.Offset(), in.PageSize)
+	return wire.ConflictPage{Page: rest.PageOf(in.PageQuery, list, total), LeftOut: leftOut}, err
 }
 
 func (s Conflicts) scan(ctx context.Context, _ *rest.None, body *wire.ScanConflicts) (out rest.Created[wire.Job], err error) {

@@ -42,7 +42,7 @@ func TestMendConflict(t *testing.T) {
 		n.findConflicts()
 		list := func(query string) []wire.Conflict {
 			t.Helper()
-			return into[wire.Page[wire.Conflict]](n.call("GET", path+query, nil).want(http.StatusOK)).Items
+			return into[wire.ConflictPage](n.call("GET", path+query, nil).want(http.StatusOK)).Items
 		}
 		for query, want := range map[string]int{
 			"": 3, "?found_by=limit": 1, "?found_by=model": 0, "?min_confidence=0.9": 1, "?q=secrets": 1, "?q=Set+DIFFERENT": 1, "?q=tab-2&state=suggested": 1,

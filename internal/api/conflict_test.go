@@ -32,7 +32,7 @@ func TestConflicts(t *testing.T) {
 	onBoth(t, func(t *testing.T, n *node) {
 		n.t = t
 		const path = "/api/v1/conflicts"
-		if got := into[wire.Page[wire.Conflict]](n.call("GET", path, nil).want(http.StatusOK)); got.Total != 0 || got.Items == nil || got.Page != 1 || got.PageSize != 20 {
+		if got := into[wire.ConflictPage](n.call("GET", path, nil).want(http.StatusOK)); got.Total != 0 || got.Items == nil || got.Page.Page != 1 || got.PageSize != 20 {
 			t.Errorf("none: %+v", got)
 		}
 		for slug, statement := range map[string]string{
@@ -42,12 +42,12 @@ func TestConflicts(t *testing.T) {
 		}
 		n.call("POST", "/api/v1/rules", map[string]any{"slug": "PAY-2", "statement": "Invoices must be paid in at most 30 days."}).want(http.StatusCreated)
 		n.findConflicts()
-		list := into[wire.Page[wire.Conflict]](n.call("GET", path+"?rule_id=PAY-1&state=Suggested", nil).want(http.StatusOK))
+		list := into[wire.ConflictPage](n.call("GET", path+"?rule_id=PAY-1&state=Suggested", nil).want(http.StatusOK))
 		if list.Total != 1 || list.Items[0].Rule.Slug != "PAY-2" || list.Items[0].Other.Slug != "PAY-1" || list.Items[0].Other.Statement == "" {
 			t.Fatalf("%+v", list)
 		}
 		c := list.Items[0]
-		if got := into[wire.Page[wire.Conflict]](n.call("GET", path+"?page_size=1&page=2", nil).want(http.StatusOK)); got.Total != 2 || len(got.Items) != 1 {
+		if got := into[wire.ConflictPage](n.call("GET", path+"?page_size=1&page=2", nil).want(http.StatusOK)); got.Total != 2 || len(got.Items) != 1 {
 			t.Errorf("second page: %+v", got)
 		}
 		if got := into[wire.Conflict](n.call("GET", path+"/"+c.ID, nil).want(http.StatusOK)); got.ID != c.ID || got.DecidedAt != nil {
@@ -74,7 +74,7 @@ func TestConflicts(t *testing.T) {
 		if rels.Total != 1 || rels.Items[0].Kind != rule.ConflictsWith || rels.Items[0].ID != confirmed.RelationshipID {
 			t.Errorf("relationships: %+v", rels)
 		}
-		other := into[wire.Page[wire.Conflict]](n.call("GET", path+"?rule_id=LOG-1", nil).want(http.StatusOK)).Items[0]
+		other := into[wire.ConflictPage](n.call("GET", path+"?rule_id=LOG-1", nil).want(http.StatusOK)).Items[0]
 		n.call("POST", path+"/"+other.ID+"/reject", map[string]any{"note": nil}).want(http.StatusOK)
 		if got := into[wire.RuleConflicts](n.call("POST", searchPath+"/conflict?rule_id=LOG-1", nil).want(http.StatusOK)); got.Total != 0 {
 			t.Errorf("a rejected conflict is found: %+v", got)
@@ -86,7 +86,7 @@ func TestConflicts(t *testing.T) {
 		}
 		n.findConflicts()
 		states := []string{}
-		for _, c := range into[wire.Page[wire.Conflict]](n.call("GET", path, nil).want(http.StatusOK)).Items {
+		for _, c := range into[wire.ConflictPage](n.call("GET", path, nil).want(http.StatusOK)).Items {
 			states = append(states, c.State)
 		}
 		slices.Sort(states)

@@ -50,7 +50,21 @@ func (k *rulesConflictsCommand) Run(ctx context.Context, s *session, c *client.C
 		State: k.State, RuleID: k.Rule, FoundBy: k.FoundBy, MinConfidence: k.MinConfidence, SeverityMin: k.SeverityMin, Q: k.Words,
 		PageQuery: wire.PageQuery{PageSize: k.Limit},
 	}))
-	return showPage(s, k.output, page, err, printConflictList)
+	return show(s, k.output, page, err, func(s *session, page wire.ConflictPage) error {
+		if err := printConflictList(s, page.Items); err != nil {
+			return err
+		}
+		s.more(page.Total, len(page.Items))
+		notePairsLeftOut(s, page.LeftOut)
+		return nil
+	})
+}
+
+// notePairsLeftOut says how many contradictions the server has found and does not list.
+func notePairsLeftOut(s *session, n int) {
+	if n > 0 {
+		s.note("%d more contradictions are left out: of a rule the 10 strongest suggestions are kept, of a project 5,000. Decide on some, then run tenet conflicts scan", n)
+	}
 }
 
 // printConflictList shows conflicts for people.
@@ -221,6 +235,7 @@ func (k *conflictsScanCommand) Run(ctx context.Context, s *session) error {
 			return err
 		}
 		return noted(s, k.output, j, nil, func(wire.Job) string {
+			notePairsLeftOut(s, list.LeftOut)
 			return fmt.Sprintf("all rules are compared; conflicts to decide on: %d (tenet rules conflicts --state suggested)", list.Total)
 		})
 	})

@@ -7,6 +7,7 @@
 package conflict
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -49,6 +50,8 @@ type Config struct {
 	Raise func(ctx context.Context, tx store.Tx, a rule.Alert) error
 	// Settle resolves an open alert of a type and rule because its condition has ended; nil means no alerts.
 	Settle func(ctx context.Context, tx store.Tx, projectID string, t rule.AlertType, ruleID, note string) error
+	// MaxOfRule and MaxOfProject bound the suggested conflicts; 0 means the constants of these names.
+	MaxOfRule, MaxOfProject int
 }
 
 // Conflicts finds and stores the conflicts of rules.
@@ -59,7 +62,10 @@ type Conflicts struct {
 }
 
 // New makes Conflicts.
-func New(cfg Config) *Conflicts { return &Conflicts{cfg: cfg, redactor: redact.New()} }
+func New(cfg Config) *Conflicts {
+	cfg.MaxOfRule, cfg.MaxOfProject = cmp.Or(cfg.MaxOfRule, MaxOfRule), cmp.Or(cfg.MaxOfProject, MaxOfProject)
+	return &Conflicts{cfg: cfg, redactor: redact.New()}
+}
 
 // Filter selects conflicts; empty fields select everything.
 type Filter struct {
@@ -71,11 +77,12 @@ type Filter struct {
 	Text          string        // in either statement or slug, or the reason, in any letter case
 }
 
-// List returns a page of conflicts, newest first, and how many match; not_found for an unknown rule.
-func (b *Conflicts) List(ctx context.Context, projectID string, f Filter, offset, limit int) ([]wire.Conflict, int, error) {
+// List returns a page of conflicts, newest first, how many match, and how many contradictions of the rule that was asked for, or else of the project, are
+// left out because of the bounds; not_found for an unknown rule.
+func (b *Conflicts) List(ctx context.Context, projectID string, f Filter, offset, limit int) (list []wire.Conflict, total, leftOut int, err error) {
 	view, err := b.cfg.Views.View(ctx, projectID)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	q := store.ConflictFilter{ProjectID: projectID, FoundBy: f.FoundBy, MinConfidence: f.MinConfidence, SeverityMin: f.SeverityMin, Text: f.Text, Offset: offset, Limit: limit}
 	if f.State != "" {
@@ -84,16 +91,20 @@ func (b *Conflicts) List(ctx context.Context, projectID string, f Filter, offset
 	if f.Rule != "" {
 		e, ok := view.Get(f.Rule)
 		if !ok {
-			return nil, 0, rule.NotFound("rule", f.Rule)
+			return nil, 0, 0, rule.NotFound("rule", f.Rule)
 		}
 		q.RuleID = e.Rule.ID
 	}
 	stored, total, err := b.cfg.Store.Conflicts.Find(ctx, q)
-	list := make([]wire.Conflict, len(stored))
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	list = make([]wire.Conflict, len(stored))
 	for i := range stored {
 		list[i] = shown(view, &stored[i])
 	}
-	return list, total, err
+	leftOut, err = b.cfg.Store.Conflicts.LeftOut(ctx, projectID, q.RuleID)
+	return list, total, leftOut, err
 }
 
 // Get returns a conflict, or not_found.

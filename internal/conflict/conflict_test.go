@@ -38,6 +38,7 @@ type place struct {
 	live    *corpus.Live
 	catalog *catalog.Catalog
 	b       *conflict.Conflicts
+	cfg     conflict.Config
 	model   *llmtest.Fake
 	raised  []rule.Alert
 	ended   []string // rules whose alerts were resolved
@@ -70,7 +71,7 @@ func open(t testing.TB, s store.Store, configure ...func(*conflict.Config)) *pla
 	for _, f := range configure {
 		f(&cfg)
 	}
-	p.b = conflict.New(cfg)
+	p.b, p.cfg = conflict.New(cfg), cfg
 	p.catalog = p.rules(p.b.Changed)
 	if _, err := catalog.NewProjects(s, s.Projects, nil, time.Now).Create(p.ctx, "p", catalog.ProjectInput{}); err != nil {
 		t.Fatal(err)
@@ -173,7 +174,7 @@ func (p *place) work() {
 // list gives the conflicts of a state, or all.
 func (p *place) list(state string) []wire.Conflict {
 	p.t.Helper()
-	list, total, err := p.b.List(p.ctx, "p", conflict.Filter{State: state}, 0, 1000)
+	list, total, _, err := p.b.List(p.ctx, "p", conflict.Filter{State: state}, 0, 1000)
 	if err != nil || total != len(list) {
 		p.t.Fatal(total, err)
 	}
@@ -532,7 +533,7 @@ func TestUnknown(t *testing.T) {
 	code(t, "confirm", err, rule.CodeNotFound)
 	_, err = p.b.Get(p.ctx, "p", none)
 	code(t, "get", err, rule.CodeNotFound)
-	_, _, err = p.b.List(p.ctx, "p", conflict.Filter{Rule: "X-1"}, 0, 1)
+	_, _, _, err = p.b.List(p.ctx, "p", conflict.Filter{Rule: "X-1"}, 0, 1)
 	code(t, "list", err, rule.CodeNotFound)
 	_, err = p.b.Scan(p.ctx, "none", false)
 	code(t, "scan of no project", err, rule.CodeNotFound)

@@ -1,8 +1,10 @@
 package conflict
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"tenet/internal/audit"
@@ -22,15 +24,21 @@ type keeping struct {
 	conflicts map[[2]string]store.Conflict // by the ids of their rules, in order
 	pairs     [][2]string                  // of the conflicts stored before, in the order of their creation
 	settle    []string                     // rules whose alert may have ended
+	room      *room                        // for suggestions
 }
 
 func pairOf(a, b string) [2]string { return [2]string{min(a, b), max(a, b)} }
 
 // keep stores the observations about a batch of rules, and how far the walk has come.
 func (b *Conflicts) keep(ctx context.Context, projectID, walk string, w store.ConflictWalk, batch []string, found []observation) error {
+	strongestFirst(found)
 	return b.cfg.Store.Update(ctx, func(tx store.Tx) error {
 		k := &keeping{b: b, tx: tx, projectID: projectID, conflicts: map[[2]string]store.Conflict{}}
 		if err := k.read(ctx, batch, found); err != nil {
+			return err
+		}
+		var err error
+		if k.room, err = k.newRoom(ctx, batch); err != nil {
 			return err
 		}
 		for i := range found {
@@ -39,9 +47,14 @@ func (b *Conflicts) keep(ctx context.Context, projectID, walk string, w store.Co
 			}
 		}
 		for _, pair := range k.pairs {
-			if err := k.gone(ctx, pair, k.conflicts[pair]); err != nil {
-				return err
+			if c, ok := k.conflicts[pair]; ok {
+				if err := k.gone(ctx, pair, c); err != nil {
+					return err
+				}
 			}
+		}
+		if err := k.room.finish(ctx); err != nil {
+			return err
 		}
 		for _, id := range k.settle {
 			if err := b.settle(ctx, tx, projectID, id); err != nil {
@@ -49,6 +62,19 @@ func (b *Conflicts) keep(ctx context.Context, projectID, walk string, w store.Co
 			}
 		}
 		return tx.Conflicts.PutWalk(ctx, projectID, walk, w)
+	})
+}
+
+// strongestFirst puts the observations that may end conflicts first, and then the contradictions by their confidence.
+func strongestFirst(found []observation) {
+	slices.SortStableFunc(found, func(a, b observation) int {
+		if (a.outcome == conflict) != (b.outcome == conflict) {
+			if a.outcome == conflict {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Compare(b.confidence, a.confidence)
 	})
 }
 
@@ -109,6 +135,10 @@ func (k *keeping) observation(ctx context.Context, o *observation) error {
 	}
 	c.FoundBy, c.Reason, c.Confidence, c.RuleHash, c.OtherHash = o.foundBy, o.reason, o.confidence, o.ruleHash, o.otherHash
 	k.conflicts[pair] = c
+	if c.State == store.ConflictSuggested {
+		k.room.remove(c.ID, c.RuleID, c.OtherID)
+		k.room.add(&c)
+	}
 	return k.tx.Conflicts.Update(ctx, c)
 }
 
@@ -132,8 +162,17 @@ func (k *keeping) withdrawn(ctx context.Context, c *store.Conflict) (bool, error
 	return true, nil
 }
 
-// open stores a new conflict, or opens a closed one again, and raises an alert. A conflict that a person has recorded is confirmed.
+// open stores a new conflict, or opens a closed one again, and raises an alert, unless there is no room for it. A conflict that a person has recorded is
+// confirmed.
 func (k *keeping) open(ctx context.Context, pair [2]string, had store.Conflict, o *observation) error {
+	if had.State == store.ConflictSuggested { // which a person has recorded now
+		k.room.remove(had.ID, had.RuleID, had.OtherID)
+	}
+	if o.stated == nil {
+		if fits, err := k.room.admit(ctx, o); !fits || err != nil {
+			return err
+		}
+	}
 	c := store.Conflict{
 		ProjectID: k.projectID, ID: had.ID, RuleID: o.rule, OtherID: o.other, State: store.ConflictSuggested, FoundBy: o.foundBy, Reason: o.reason,
 		Confidence: o.confidence, RuleHash: o.ruleHash, OtherHash: o.otherHash, DetectedAt: k.b.instant(),
@@ -150,6 +189,9 @@ func (k *keeping) open(ctx context.Context, pair [2]string, had store.Conflict, 
 		return err
 	}
 	k.conflicts[pair] = c
+	if c.State == store.ConflictSuggested {
+		k.room.add(&c)
+	}
 	return k.b.raise(ctx, k.tx, &c, k.rules)
 }
 
@@ -184,10 +226,13 @@ func (k *keeping) gone(ctx context.Context, pair [2]string, c store.Conflict) er
 // end closes or rejects a conflict whose condition has ended, and removes the relationship that confirming it has made.
 func (k *keeping) end(ctx context.Context, pair [2]string, c store.Conflict, state, note string) error {
 	now := k.b.instant()
-	if c.State == store.ConflictConfirmed {
+	switch c.State {
+	case store.ConflictConfirmed:
 		if err := k.unrelate(ctx, &c); err != nil {
 			return err
 		}
+	case store.ConflictSuggested:
+		k.room.remove(c.ID, c.RuleID, c.OtherID)
 	}
 	c.State, c.DecidedAt, c.DecidedBy, c.Note, c.RelationshipID = state, &now, system, note, ""
 	k.conflicts[pair] = c

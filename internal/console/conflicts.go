@@ -48,6 +48,7 @@ type conflicts struct {
 	reason   string // the last one, for the next decision
 	undo     int    // decisions that can be taken back
 	decides  bool   // some item offers a decision to this person
+	leftOut  int    // contradictions that are not listed
 }
 
 // conflictList shows pairs of rules that contradict each other.
@@ -72,6 +73,7 @@ func conflictList(p *page) error {
 	} else if v.problem, err = refusedFilter(err); err != nil {
 		return err
 	}
+	v.leftOut = list.LeftOut
 	v.items, v.place = list.Items, pager{pageOf(p.r), conflictsShown, len(list.Items), list.Total}
 	v.decides = p.may(auth.Reviewer) && slices.ContainsFunc(v.items, func(c wire.Conflict) bool { return c.State == store.ConflictSuggested })
 	if kept, ok := p.console.sessions.Get(p.ctx, undoValue).(undo); ok && p.may(auth.Reviewer) {

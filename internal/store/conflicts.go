@@ -58,6 +58,18 @@ type ConflictWalk struct {
 	LastID string
 }
 
+// Suggestion is a suggested conflict in short.
+type Suggestion struct {
+	ID, RuleID, OtherID string
+	Confidence          float64
+}
+
+// LeftOut counts contradictions of a rule that were found and are not stored, since the bounds on suggestions kept stronger ones.
+type LeftOut struct {
+	Pairs   int // that the rule is in
+	Brought int // those of them that the rule brought; each pair counts for one rule
+}
+
 // ConflictReader reads conflicts. To transactions they are part of the rules of a project.
 type ConflictReader interface {
 	// Get returns a conflict, or not_found.
@@ -66,6 +78,14 @@ type ConflictReader interface {
 	Find(ctx context.Context, f ConflictFilter) ([]Conflict, int, error)
 	// OfRules returns the conflicts, of every state, that involve one of the rules, in order of their ids.
 	OfRules(ctx context.Context, projectID string, ruleIDs []string) ([]Conflict, error)
+	// Suggested returns the number of suggested conflicts of a project.
+	Suggested(ctx context.Context, projectID string) (int, error)
+	// SuggestedOf returns the suggested conflicts that involve one of the rules, and Weakest some of all of a project: those with the least confidence
+	// first, of equals the newest.
+	SuggestedOf(ctx context.Context, projectID string, ruleIDs []string) ([]Suggestion, error)
+	Weakest(ctx context.Context, projectID string, limit int) ([]Suggestion, error)
+	// LeftOut returns how many contradictions of a rule are left out; of the project if ruleID is empty.
+	LeftOut(ctx context.Context, projectID, ruleID string) (int, error)
 	// Walk returns the progress of the walk with a name; the zero walk if it never began.
 	Walk(ctx context.Context, projectID, name string) (ConflictWalk, error)
 }
@@ -78,6 +98,10 @@ type ConflictTx interface {
 	Insert(ctx context.Context, c Conflict) error
 	// Update replaces all of a conflict except its id and its pair of rules; not_found without it.
 	Update(ctx context.Context, c Conflict) error
+	// Drop removes those of the conflicts that are suggested.
+	Drop(ctx context.Context, projectID string, ids []string) error
+	// PutLeftOut forgets what was left out of rules that were compared again, and then adds counts to rules, which may be others.
+	PutLeftOut(ctx context.Context, projectID string, compared []string, counts map[string]LeftOut) error
 	// PutWalk stores the progress of a walk.
 	PutWalk(ctx context.Context, projectID, name string, w ConflictWalk) error
 }

@@ -22,6 +22,9 @@ const (
 	WaitingEvaluation = "evaluation"
 )
 
+// WaitingMarks is the kind of the version of the marks; see [QueueReader].
+const WaitingMarks = "mark"
+
 // Waiting is something that waits for a person's decision: a row of its own table, with what its reader needs to name it.
 type Waiting struct {
 	ProjectID  string
@@ -86,6 +89,9 @@ type QueueMark struct {
 // QueueReader reads what waits for a person, in one project or, with [AllProjects], in all. Each list has at most limit entries,
 // those that have waited longest, oldest first.
 type QueueReader interface {
+	// Versions returns a version for each of the kinds rule, revision, candidate and conflict, and [WaitingMarks]: a list that was read after its version
+	// holds while the version is the same. Both must be read from one database.
+	Versions(ctx context.Context, projectID string) (map[string]int64, error)
 	// RulesInReview lists rules with the status REVIEW.
 	RulesInReview(ctx context.Context, projectID string, limit int) ([]Waiting, error)
 	// PendingRevisions lists revisions with the state pending.

@@ -52,6 +52,13 @@ type Conflict struct {
 	RelationshipID string       `json:"relationship_id,omitempty" doc:"The CONFLICTS_WITH relationship that confirming it has made."`
 }
 
+// ConflictPage is a page of conflicts.
+type ConflictPage struct {
+	Page[Conflict]
+
+	LeftOut int `json:"left_out" doc:"Contradictions that were found and are not among the conflicts, since a rule and a project keep only so many suggestions: of the rule in rule_id when it was last compared, or else of the project."`
+}
+
 // MendConflict is the body that mends a conflict: by a change of one of its rules, by an exception to one, or by saying which one prevails.
 type MendConflict struct {
 	Rule           string      `json:"rule" doc:"Id or slug of one of the two rules: the one that is changed or gets the exception; with override, the one that prevails."`

@@ -96,6 +96,7 @@ func (t conflictTable) Insert(ctx context.Context, c store.Conflict) error {
 	if err != nil {
 		return err
 	}
+	t.queueChanged(c.ProjectID, store.WaitingConflict)
 	n, err := t.lockedExec(ctx, corpusOf(c.ProjectID), "insert conflict", "INSERT INTO conflicts ("+conflictColumns+
 		", low_id, high_id, low_said, low_severity, high_said, high_severity, reason_said) VALUES "+marks(1, 22)+" ON CONFLICT DO NOTHING",
 		c.ProjectID, c.ID, c.RuleID, c.OtherID, c.State, c.FoundBy, c.Reason, c.Confidence, c.RuleHash, c.OtherHash, micros(c.DetectedAt),
@@ -106,6 +107,7 @@ func (t conflictTable) Insert(ctx context.Context, c store.Conflict) error {
 
 // Update implements store.ConflictTx.
 func (t conflictTable) Update(ctx context.Context, c store.Conflict) error {
+	t.queueChanged(c.ProjectID, store.WaitingConflict)
 	n, err := t.lockedExec(ctx, corpusOf(c.ProjectID), "update conflict", `UPDATE conflicts SET rule_id = ?, other_id = ?, state = ?, found_by = ?, reason = ?, reason_said = ?, confidence = ?,
 			rule_hash = ?, other_hash = ?, detected_at = ?, decided_at = ?, decided_by = ?, note = ?, relationship_id = ?
 			WHERE project_id = ? AND id = ? AND low_id = ? AND high_id = ?`,

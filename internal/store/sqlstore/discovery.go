@@ -224,6 +224,7 @@ func (t scanTable) Complete(ctx context.Context, projectID, id string, result []
 		args = append(args, projectID, c.ID, id, c.N, c.Repository, c.Fingerprint, c.SourceFile, c.Confidence, string(c.Body), c.Status, c.RuleID, c.MergedInto,
 			c.ExclusionID, c.Reason, nullable(c.DecidedAt), c.DecidedBy, c.Excerpt)
 	}
+	t.queueChanged(projectID, store.WaitingCandidate)
 	return t.execRows(ctx, "insert candidates", "INSERT INTO candidates ("+candidateColumns+", excerpt) VALUES ", 17, "", args)
 }
 
@@ -236,6 +237,7 @@ func (t scanTable) Prune(ctx context.Context, projectID, id string, at time.Time
 	if have.State == store.ScanOpen {
 		return 0, rule.Errorf(rule.CodeConflict, "the scan has not ended")
 	}
+	t.queueChanged(projectID, store.WaitingCandidate)
 	n, err := t.exec(ctx, "prune candidates", "DELETE FROM candidates WHERE project_id = ? AND scan_id = ? AND (status IN ('pending', 'dismissed') OR status = 'merged' AND rule_id = '')", projectID, id)
 	if err != nil {
 		return 0, err
@@ -281,6 +283,7 @@ func (t candidateTable) Decide(ctx context.Context, d store.CandidateDecision) e
 	if err := t.checkUndecided(ctx, &c, &d); err != nil {
 		return err
 	}
+	t.queueChanged(d.ProjectID, store.WaitingCandidate)
 	_, err = t.exec(ctx, "decide candidate", `UPDATE candidates SET status = ?, rule_id = ?, merged_into = ?, reason = ?, decided_at = ?, decided_by = ?
 			WHERE project_id = ? AND repository = ? AND fingerprint = ? AND status = 'pending' AND (id = ? OR scan_id <> ?)`,
 		d.Status, d.RuleID, d.MergedInto, d.Reason, micros(d.At), d.By, d.ProjectID, c.Repository, c.Fingerprint, d.ID, c.ScanID)
@@ -317,6 +320,7 @@ func (t candidateTable) Reopen(ctx context.Context, projectID, id string) error 
 		return rule.Errorf(rule.CodeConflict, "the candidate waits for a decision already; nothing can be taken back")
 	}
 	// Those that were decided with it have its fingerprint and its time.
+	t.queueChanged(projectID, store.WaitingCandidate)
 	_, err = t.exec(ctx, "reopen candidate", `UPDATE candidates SET status = 'pending', rule_id = '', merged_into = '', exclusion_id = '', reason = '', decided_at = NULL, decided_by = ''
 			WHERE project_id = ? AND status = ? AND (id = ? OR repository = ? AND fingerprint = ? AND decided_at = ? AND scan_id <> ?)`,
 		projectID, c.Status, c.ID, c.Repository, c.Fingerprint, nullable(c.DecidedAt), c.ScanID)
@@ -342,6 +346,9 @@ func (t candidateTable) Exclude(ctx context.Context, e store.Exclusion, ids []st
 	named, list := t.d.in("id", ids)
 	n, err := t.lockedExec(ctx, discoveryOf(e.ProjectID), "exclude candidates", `UPDATE candidates SET status = 'dismissed', exclusion_id = ?, reason = ?, decided_at = ?, decided_by = ?
 			WHERE project_id = ? AND status = 'pending' AND `+named, e.ID, e.Reason, micros(e.CreatedAt), e.CreatedBy, e.ProjectID, list)
+	if n > 0 {
+		t.queueChanged(e.ProjectID, store.WaitingCandidate)
+	}
 	return int(n), err
 }
 

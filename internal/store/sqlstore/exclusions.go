@@ -45,6 +45,7 @@ func (t exclusionTable) Delete(ctx context.Context, projectID, id string) (reope
 	if err := unlessNone(n, err, rule.NotFound("exclusion", id)); err != nil {
 		return 0, err
 	}
+	t.queueChanged(projectID, store.WaitingCandidate)
 	n, err = t.exec(ctx, "reopen excluded candidates", `UPDATE candidates SET status = 'pending', exclusion_id = '', reason = '', decided_at = NULL, decided_by = ''
 			WHERE project_id = ? AND exclusion_id = ? AND exclusion_id <> ''`, projectID, id)
 	return int(n), err

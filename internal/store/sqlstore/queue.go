@@ -239,12 +239,16 @@ func (t queueTable) Mark(ctx context.Context, projectID, kind, id string) (store
 // PutMark implements store.QueueTx.
 func (t queueTable) PutMark(ctx context.Context, m store.QueueMark) error {
 	if m.Assignee == "" && m.SnoozedUntil == nil && m.SettledAt == nil {
-		_, err := t.lockedExec(ctx, queueOf(m.ProjectID), "remove mark", "DELETE FROM queue_marks WHERE project_id = ? AND kind = ? AND id = ?", m.ProjectID, m.Kind, m.ID)
+		n, err := t.lockedExec(ctx, queueOf(m.ProjectID), "remove mark", "DELETE FROM queue_marks WHERE project_id = ? AND kind = ? AND id = ?", m.ProjectID, m.Kind, m.ID)
+		if n > 0 {
+			t.queueChanged(m.ProjectID, store.WaitingMarks)
+		}
 		return err
 	}
 	if err := t.exists(ctx, "project", m.ProjectID, "SELECT 1 FROM projects WHERE project_id = ?", m.ProjectID); err != nil {
 		return err
 	}
+	t.queueChanged(m.ProjectID, store.WaitingMarks)
 	_, err := t.lockedExec(ctx, queueOf(m.ProjectID), "put mark", "INSERT INTO queue_marks ("+markColumns+") VALUES "+marks(1, 8)+`
 		ON CONFLICT (project_id, kind, id) DO UPDATE SET assignee = excluded.assignee, snoozed_until = excluded.snoozed_until,
 		settled_at = excluded.settled_at, settled_by = excluded.settled_by, note = excluded.note`,

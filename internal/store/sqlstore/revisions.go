@@ -85,6 +85,7 @@ func (t revisionTable) Insert(ctx context.Context, r store.Revision) (int, error
 	if err != nil {
 		return 0, err
 	}
+	t.queueChanged(r.ProjectID, store.WaitingRevision)
 	_, err = t.exec(ctx, "insert revision", "INSERT INTO rule_revisions (project_id, rule_id, number, state, author, created_at, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
 		r.ProjectID, r.RuleID, r.Number, string(r.State), r.Author, micros(r.At), body)
 	return r.Number, err
@@ -104,6 +105,7 @@ func (t revisionTable) Decide(ctx context.Context, r store.Revision) error {
 	if err != nil {
 		return err
 	}
+	t.queueChanged(r.ProjectID, store.WaitingRevision)
 	_, err = t.exec(ctx, "decide on a revision", "UPDATE rule_revisions SET state = ?, body = ? WHERE project_id = ? AND rule_id = ? AND number = ?",
 		string(r.State), body, r.ProjectID, r.RuleID, r.Number)
 	return err

@@ -135,6 +135,9 @@ func (s *database) once(ctx context.Context, sync syncing, fn func(store.Tx) err
 	if err := fn(t.tx()); err != nil || t.state.retry != nil {
 		return t.state.retry, err
 	}
+	if err := t.raiseQueue(ctx); err != nil {
+		return t.state.retry, err
+	}
 	done = true
 	defer s.d.alarm(cancel)()
 	if err := sqlTx.Commit(); err != nil {
@@ -192,6 +195,8 @@ type txState struct {
 	webhooks map[string][]store.WebhookPolicy
 	// inForce holds what the transaction has changed of what is in force, with the hashes that are known.
 	inForce map[forceKey]*store.RowHash
+	// queue holds the lists of the queue that the transaction may have changed.
+	queue map[queueList]bool
 }
 
 // gate counts the running operations, so that Close can wait for them.

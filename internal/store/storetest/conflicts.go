@@ -160,3 +160,72 @@ func testConflictWalks(t *testing.T, f *fixture) {
 	}
 	look("all", store.ConflictWalk{})
 }
+
+// Suggestions are dropped by their strength, and counted by their rules.
+func testConflictBounds(t *testing.T, f *fixture) {
+	one, two, three := newRule(1, nil), newRule(2, nil), newRule(3, nil)
+	f.insert(one, two, three)
+	made := func(id int, ruleID, otherID string, confidence float64, change func(*store.Conflict)) store.Conflict {
+		c := newConflict(id, ruleID, otherID)
+		c.Confidence = confidence
+		if change != nil {
+			change(&c)
+		}
+		f.update(func(tx store.Tx) error { return tx.Conflicts.Insert(f.ctx, c) })
+		return c
+	}
+	strong := made(11, two.ID, one.ID, .9, nil)
+	weak := made(12, one.ID, three.ID, .5, nil)
+	rejected := made(13, two.ID, three.ID, .1, func(c *store.Conflict) { c.State = store.ConflictRejected })
+	suggestion := func(c store.Conflict) store.Suggestion {
+		return store.Suggestion{ID: c.ID, RuleID: c.RuleID, OtherID: c.OtherID, Confidence: c.Confidence}
+	}
+	check := func(what string, got any, err error, want any) {
+		t.Helper()
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got):\n%s", what, err, diff)
+		}
+	}
+	n, err := f.s.Conflicts.Suggested(f.ctx, "p")
+	check("suggested", n, err, 2)
+	n, err = f.s.Conflicts.Suggested(f.ctx, "q")
+	check("suggested elsewhere", n, err, 0)
+	list, err := f.s.Conflicts.Weakest(f.ctx, "p", 9)
+	check("weakest first", list, err, []store.Suggestion{suggestion(weak), suggestion(strong)})
+	list, err = f.s.Conflicts.Weakest(f.ctx, "p", 1)
+	check("the weakest", list, err, []store.Suggestion{suggestion(weak)})
+	list, err = f.s.Conflicts.SuggestedOf(f.ctx, "p", []string{two.ID})
+	check("of a rule", list, err, []store.Suggestion{suggestion(strong)})
+	list, err = f.s.Conflicts.SuggestedOf(f.ctx, "p", []string{two.ID, one.ID})
+	check("of two rules", list, err, []store.Suggestion{suggestion(weak), suggestion(strong)})
+
+	f.update(func(tx store.Tx) error { return tx.Conflicts.Drop(f.ctx, "p", []string{weak.ID, rejected.ID, "none"}) })
+	_, err = f.s.Conflicts.Get(f.ctx, "p", weak.ID)
+	code(t, "a dropped one", err, rule.CodeNotFound)
+	kept, err := f.s.Conflicts.Get(f.ctx, "p", rejected.ID)
+	check("one that is not suggested", kept, err, rejected)
+
+	left := func(ruleID string, want int) {
+		t.Helper()
+		n, err := f.s.Conflicts.LeftOut(f.ctx, "p", ruleID)
+		check("left out of "+ruleID, n, err, want)
+	}
+	put := func(compared []string, counts map[string]store.LeftOut) {
+		t.Helper()
+		f.update(func(tx store.Tx) error { return tx.Conflicts.PutLeftOut(f.ctx, "p", compared, counts) })
+	}
+	left("", 0)
+	left(one.ID, 0)
+	put([]string{one.ID, two.ID}, map[string]store.LeftOut{one.ID: {Pairs: 3, Brought: 1}, three.ID: {Pairs: 1, Brought: 1}})
+	left("", 2)
+	left(one.ID, 3)
+	left(two.ID, 0)
+	put([]string{two.ID}, map[string]store.LeftOut{two.ID: {Pairs: 5, Brought: 5}, one.ID: {Pairs: 1}})
+	left("", 7)
+	left(one.ID, 4)
+	put([]string{one.ID, two.ID, three.ID}, nil)
+	left("", 0)
+	f.fails(rule.CodeInternal, func(tx store.Tx) error {
+		return tx.Conflicts.PutLeftOut(f.ctx, "p", nil, map[string]store.LeftOut{newRule(9, nil).ID: {Pairs: 1}})
+	})
+}

@@ -305,7 +305,7 @@ var (
 	ListRepositories = get[wire.Page[wire.RepositoryFigure]]("/api/v1/insights/repositories")
 	ListUnjudged     = get[wire.Page[wire.UnjudgedRepository]]("/api/v1/insights/repositories/unjudged")
 	InsightProjects  = get[wire.Page[wire.ProjectFigure]]("/api/v1/insights/projects").anywhere()
-	ListConflicts    = get[wire.Page[wire.Conflict]]("/api/v1/conflicts")
+	ListConflicts    = get[wire.ConflictPage]("/api/v1/conflicts")
 	GetConflict      = get[wire.Conflict]("/api/v1/conflicts/{id}")
 	ConfirmConflict  = post[wire.DecideConflict, wire.Conflict]("/api/v1/conflicts/{id}/confirm").again()
 	RejectConflict   = post[wire.DecideConflict, wire.Conflict]("/api/v1/conflicts/{id}/reject").again()

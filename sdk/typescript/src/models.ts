@@ -1508,6 +1508,8 @@ export interface Conflict {
 export interface ConflictPage {
   /** Items of this page. */
   items: Array<Conflict>;
+  /** Contradictions that were found and are not among the conflicts, since a rule and a project keep only so many suggestions: of the rule in rule_id when it was last compared, or else of the project. */
+  left_out: number;
   /** This page, from 1. */
   page: number;
   /** Items per page. */

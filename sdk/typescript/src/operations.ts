@@ -152,7 +152,7 @@ export class Operations {
     return this.#caller.call({ method: "POST", path: "/api/v1/cache/prune", answer: "json", body, query: { project_id: parameters.projectId } }, options);
   }
 
-  /** List the conflicts between rules. The conflicts that the server found, newest first, in all states. Relationships that people made are listed with their rules only. */
+  /** List the conflicts between rules. The conflicts that the server found, newest first, in all states. Relationships that people made are listed with their rules only. Of each rule 10 suggestions are kept, and of a project 5,000: those with the highest confidence. left_out counts the others. */
   listConflicts(parameters: { projectId?: string; state?: string; ruleId?: string; foundBy?: "force" | "limit" | "threshold" | "value" | "model" | "person"; minConfidence?: number; severityMin?: string; q?: string; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.ConflictPage> {
     return this.#caller.call({ method: "GET", path: "/api/v1/conflicts", answer: "json", query: { project_id: parameters.projectId, state: parameters.state, rule_id: parameters.ruleId, found_by: parameters.foundBy, min_confidence: parameters.minConfidence, severity_min: parameters.severityMin, q: parameters.q, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
   }

@@ -508,7 +508,7 @@ class Operations:
         page: int | None = None,
         page_size: int | None = None,
     ) -> models.ConflictPage:
-        """List the conflicts between rules. The conflicts that the server found, newest first, in all states. Relationships that people made are listed with their rules only."""
+        """List the conflicts between rules. The conflicts that the server found, newest first, in all states. Relationships that people made are listed with their rules only. Of each rule 10 suggestions are kept, and of a project 5,000: those with the highest confidence. left_out counts the others."""
         return self._caller.call(
             "GET",
             "/api/v1/conflicts",
@@ -4101,7 +4101,7 @@ class AsyncOperations:
         page: int | None = None,
         page_size: int | None = None,
     ) -> models.ConflictPage:
-        """List the conflicts between rules. The conflicts that the server found, newest first, in all states. Relationships that people made are listed with their rules only."""
+        """List the conflicts between rules. The conflicts that the server found, newest first, in all states. Relationships that people made are listed with their rules only. Of each rule 10 suggestions are kept, and of a project 5,000: those with the highest confidence. left_out counts the others."""
         return await self._caller.call(
             "GET",
             "/api/v1/conflicts",

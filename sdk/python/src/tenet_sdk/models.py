@@ -1954,6 +1954,8 @@ class Conflict(Struct, kw_only=True, omit_defaults=True):
 class ConflictPage(Struct, kw_only=True, omit_defaults=True):
     items: list[Conflict]
     """Items of this page."""
+    left_out: int
+    """Contradictions that were found and are not among the conflicts, since a rule and a project keep only so many suggestions: of the rule in rule_id when it was last compared, or else of the project."""
     page: int
     """This page, from 1."""
     page_size: int
