@@ -497,3 +497,11 @@ func TestADeploymentReachesManyEdges(t *testing.T) {
 	}
 	t.Logf("%d edges have the deployment %s after it", n, time.Since(began))
 }
+
+// last is a sink that keeps the last record.
+type last struct{ record edge.Record }
+
+func (l *last) Write(_ context.Context, r edge.Record) error {
+	l.record = r
+	return nil
+}

@@ -53,6 +53,14 @@ func keyOf(c *rule.Check) cacheKey {
 	return key
 }
 
+// is reports whether a check has the content of a key.
+func (k *cacheKey) is(c *rule.Check) bool {
+	if c.Pattern != nil {
+		return *k == keyOf(c)
+	}
+	return !k.isPattern && k.cel == c.CEL && k.when == c.When && k.message == c.Message && k.fix == c.Fix && k.decides == c.Decides
+}
+
 // join returns a text that no other list has: each element behind its length.
 func join(list []string) string {
 	var b []byte
@@ -101,11 +109,10 @@ func (c *Cache) GetAll(checks []*rule.Check) ([]*Program, []error) {
 
 // peek returns the compiled entry of a check that was asked for before; nil without one, which says nothing of its content.
 func (c *Cache) peek(check *rule.Check) *cacheEntry {
-	key := keyOf(check)
 	c.mu.RLock()
 	e := c.recent[check]
 	c.mu.RUnlock()
-	if e == nil || e.key != key || !e.compiled.Load() {
+	if e == nil || !e.key.is(check) || !e.compiled.Load() {
 		return nil
 	}
 	if !e.used.Load() {

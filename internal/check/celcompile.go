@@ -20,8 +20,10 @@ import (
 // expression is a compiled expression of type bool.
 type expression struct {
 	program cel.Program
-	short   string // the source, cut for messages
-	loops   bool   // whether evaluation may take long and must be interruptible
+	plain   plainTest // decides most cases of a simple expression; nil for others
+	short   string    // the source, cut for messages
+	kept    string    // why a check holds
+	loops   bool      // whether evaluation may take long and must be interruptible
 	reads   reads
 	calls   map[int64]*calledOn // calls by their id, for messages
 }
@@ -57,7 +59,8 @@ func compileExpression(problems *rule.Problems, field, source string) *expressio
 		c.problems.Add(field, "1:1: %s", err.Error())
 		return nil
 	}
-	e.program = program
+	e.program, e.plain = program, plainTestOf(root, 0)
+	e.kept = "the check holds: " + e.short
 	return e
 }
 
@@ -292,6 +295,11 @@ type answer struct {
 
 // eval evaluates the expression.
 func (e *expression) eval(ctx context.Context, in *Input) answer {
+	if e.plain != nil {
+		if result := e.plain(in.facts); result != leftToCEL {
+			return answer{holds: result == plainTrue}
+		}
+	}
 	if e.loops {
 		limited, cancel := context.WithTimeout(ctx, maxLoopTime)
 		defer cancel()

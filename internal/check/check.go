@@ -132,7 +132,7 @@ func (p *Program) runCEL(ctx context.Context, in *Input) Outcome {
 		return p.cel.open(in, "the check "+a.reason, &a)
 	case a.holds:
 		read := p.cel.about(in)
-		return Outcome{Result: Kept, Reason: "the check holds: " + p.cel.short, About: read, Seen: read}
+		return Outcome{Result: Kept, Reason: p.cel.kept, About: read, Seen: read}
 	}
 	out := p.broken("the check does not hold: "+p.cel.short, "The check does not hold: "+p.cel.short)
 	out.Evidence = p.cel.evidence(in)

@@ -135,9 +135,8 @@ func (k *fleetForgetCommand) Run(ctx context.Context, s *session, c *client.Clie
 			return errors.New("nothing was changed")
 		}
 	}
-	if err := client.Run(ctx, c, op.ForgetEdge.At(k.Edge)); err != nil {
-		return err
-	}
-	s.note("%s is forgotten; its chain of %d entries stays", k.Edge, e.Orders.Received.Seq)
-	return nil
+	err = client.Run(ctx, c, op.ForgetEdge.At(k.Edge))
+	return noted(s, k.output, e, err, func(e wire.FleetEdge) string {
+		return fmt.Sprintf("%s is forgotten; its chain of %d entries stays", line(e.Name), e.Orders.Received.Seq)
+	})
 }

@@ -53,10 +53,11 @@ func (s Store) archive(personal Sealer) record.Store {
 	return out
 }
 
-// Config sets up [New]. Views, Judge, Recorder, Checks and Now are required.
+// Config sets up [New]. Views, Judge, Checks and Now are required.
 type Config struct {
 	Views    corpus.Views
 	Judge    Judge
+	// Recorder makes records durable before they are answered; nil makes none, for programs that throw them away.
 	Recorder Recorder
 	// Estimate returns the calls that Judge would make to a model. Nil counts the verdicts alone.
 	Estimate func(s *subject.Subject, rules []*rule.Rule) rule.Estimate

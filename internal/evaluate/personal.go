@@ -25,6 +25,9 @@ type personal struct{ people, fields []string }
 // could never be cleaned. The verdicts of models about them are neither taken from stored ones nor stored.
 func findPersonal(ctx context.Context, r *run) error {
 	p := r.policy.Personal
+	if r.e.cfg.Recorder == nil { // nothing is stored
+		return nil
+	}
 	if r.policy.Unreadable { // it may have named any of them
 		if r.e.cfg.Personal == nil || r.e.cfg.Personal.Ready(ctx) != nil {
 			return nil

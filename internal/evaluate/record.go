@@ -34,6 +34,9 @@ func appendRecord(ctx context.Context, r *run) error {
 		r.confirmation.used, r.confirmation.asked, r.answer.Approval = nil, nil, nil
 	}
 	r.answer.TotalLatencyMS = r.e.cfg.Now().Sub(r.start).Milliseconds()
+	if r.e.cfg.Recorder == nil {
+		return nil
+	}
 	rec, err := seal(ctx, r, r.recorded())
 	if err != nil {
 		return err
