@@ -73,6 +73,7 @@ func (k *privacyFindCommand) Run(ctx context.Context, s *session, c *client.Clie
 
 type privacyForgetCommand struct {
 	personRef
+	output
 	Reason string `required:"" placeholder:"TEXT" help:"Why, such as the number of the request. The audit log keeps it: it must not name the person."`
 }
 
@@ -86,10 +87,9 @@ proofs stay valid. A legal hold that covers one of the records refuses it.
 
 func (k *privacyForgetCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	p, err := client.Call(ctx, c, op.ForgetPerson, wire.ForgetPerson{PersonRef: k.ref(), Reason: k.Reason})
-	if err != nil {
+	return show(s, k.output, &p, err, func(s *session, p *wire.ForgottenPerson) error {
+		s.note("forgotten in %d records", p.Records)
+		_, err := fmt.Fprintln(s.out, p.Key)
 		return err
-	}
-	s.note("forgotten in %d records", p.Records)
-	_, err = fmt.Fprintln(s.out, p.Key)
-	return err
+	})
 }

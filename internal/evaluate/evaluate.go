@@ -55,8 +55,8 @@ func (s Store) archive(personal Sealer) record.Store {
 
 // Config sets up [New]. Views, Judge, Checks and Now are required.
 type Config struct {
-	Views    corpus.Views
-	Judge    Judge
+	Views corpus.Views
+	Judge Judge
 	// Recorder makes records durable before they are answered; nil makes none, for programs that throw them away.
 	Recorder Recorder
 	// Estimate returns the calls that Judge would make to a model. Nil counts the verdicts alone.
