@@ -83,7 +83,23 @@ if [[ $EUID -eq 0 ]]; then
 	fi
 fi
 
-dir=$(mktemp -d "$base/tenet-postgres.XXXXXX")
+# The address stays the same from run to run, as long as no other run has it, so that Go finds the results of tests again whose code and files
+# have not changed: the address is among what they depend on. Where locks cannot be had, or the folder is somebody else's, each run has its own.
+dir=
+for ((n = 0; n < 8; n++)); do
+	lock=$base/tenet-postgres-$EUID-$n.lock
+	command -v flock >/dev/null || break
+	[[ ! -L "$lock" && (! -e "$lock" || -O "$lock") ]] || continue
+	exec {held}>"$lock"
+	if flock -n "$held"; then
+		dir=$base/tenet-postgres-$EUID-$n
+		rm -rf "$dir"
+		(umask 077 && mkdir "$dir") 2>/dev/null && break
+		dir=
+	fi
+	exec {held}>&-
+done
+[[ -n "$dir" ]] || dir=$(mktemp -d "$base/tenet-postgres.XXXXXX")
 server=
 command=
 

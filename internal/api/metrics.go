@@ -17,8 +17,8 @@ import (
 
 // Answered counts answered evaluations.
 type Answered struct {
-	verdicts, undecided, rules *prometheus.CounterVec
-	notAsked, reused           prometheus.Counter
+	verdicts, undecided, rules, agents *prometheus.CounterVec
+	notAsked, reused                   prometheus.Counter
 }
 
 // CountAnswered registers the counters of answered evaluations.
@@ -30,6 +30,7 @@ func CountAnswered(registry *prometheus.Registry) *Answered {
 		verdicts:  vector("tenet_evaluations_total", "Evaluations answered, by overall verdict.", "verdict"),
 		undecided: vector("tenet_evaluations_undecided_total", "Evaluations that need confirmation, by reason; one with several counts for each.", "reason"),
 		rules:     vector("tenet_rule_verdicts_total", "Verdicts of rules in answered evaluations, by what has decided them.", "decided_by", "verdict"),
+		agents:    vector("tenet_agent_evaluations_total", "Evaluations that agents asked for, through their hooks or otherwise, by agent and overall verdict.", "agent", "verdict"),
 		notAsked: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "tenet_rules_not_asked_total", Help: "Rules that apply and that no model was asked about, since they were beyond max_rules.",
 		}),
@@ -37,7 +38,7 @@ func CountAnswered(registry *prometheus.Registry) *Answered {
 			Name: "tenet_model_calls_saved_total", Help: "Calls to models that stored verdicts have saved in answered evaluations.",
 		}),
 	}
-	registry.MustRegister(c.verdicts, c.undecided, c.rules, c.notAsked, c.reused)
+	registry.MustRegister(c.verdicts, c.undecided, c.rules, c.agents, c.notAsked, c.reused)
 	return c
 }
 
@@ -53,9 +54,19 @@ func (c *Answered) evaluation(e *rule.Evaluation) {
 		v := &e.RuleVerdicts[i]
 		c.rules.WithLabelValues(string(v.DecidedBy), string(v.Verdict)).Inc()
 	}
+	if e.Identity != nil && e.Identity.Agent != "" {
+		agent := e.Identity.Agent
+		if !countedAgents[agent] {
+			agent = "other"
+		}
+		c.agents.WithLabelValues(agent, string(e.OverallVerdict)).Inc()
+	}
 	c.notAsked.Add(float64(e.Coverage.RulesNotAsked))
 	c.reused.Add(float64(e.Cost.CachedCalls))
 }
+
+// countedAgents are the agents that have a hook. Others may give any name, so they count as one.
+var countedAgents = map[string]bool{"claude-code": true, "cursor": true, "codex": true, "gemini": true, "copilot": true, "windsurf": true}
 
 // maxGauged bounds the projects whose rules [CountRules] counts.
 const maxGauged = 100

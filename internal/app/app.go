@@ -141,7 +141,11 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 	}
 	registry := prometheus.NewRegistry()
 	a.keys.Observe = api.CountRefusals(registry)
-	a.gauged.observe(registry)
+	prices, err := cfg.Prices()
+	if err != nil {
+		return nil, err
+	}
+	a.gauged.observe(registry, prices, cfg.PriceCurrency)
 	p, err := a.assemble(ctx, registry, o.Now)
 	if err != nil {
 		return nil, err

@@ -20,6 +20,13 @@ func observeJobs(registry *prometheus.Registry) func(kind, outcome string, took 
 	return func(kind, outcome string, took time.Duration) { seconds(took, kind, outcome) }
 }
 
+// observeStages adds a histogram of the stages of evaluations to a registry and returns what observes one.
+func observeStages(registry *prometheus.Registry) func(stage string, took time.Duration) {
+	seconds := metric.Seconds(registry, "tenet_evaluation_stage_duration_seconds", "Time of the stages of evaluations: parse, select, check, triage, judge and record.",
+		[]float64{.0001, .00025, .0005, .001, .0025, .005, .01, .05, .1, .5, 1, 5, 10, 30, 60}, "stage")
+	return func(stage string, took time.Duration) { seconds(took, stage) }
+}
+
 // observeDeliveries adds a histogram of attempts at deliveries to a registry and returns what observes one.
 func observeDeliveries(registry *prometheus.Registry) func(outcome string, took time.Duration) {
 	seconds := metric.Seconds(registry, "tenet_webhook_attempt_duration_seconds", "Time of attempts to deliver an event, by outcome: delivered, failed or gone.",
@@ -57,6 +64,16 @@ func (p *parts) registerGauges(registry *prometheus.Registry, pools func() []sto
 					samples = append(samples, metric.Sample{Value: int(pool.Waits), Labels: []string{pool.Name}})
 				}
 				return samples, nil
+			},
+		},
+		metric.Gauge{
+			Name: "tenet_audit_checkpoint_age_seconds", Help: "Time since this node last had signed checkpoints of all entries of all audit logs; absent where it signs none.",
+			Read: func(context.Context) ([]metric.Sample, error) {
+				age, signs := p.book.Age()
+				if !signs {
+					return nil, nil
+				}
+				return []metric.Sample{{Value: int(age.Seconds())}}, nil
 			},
 		},
 		metric.Gauge{

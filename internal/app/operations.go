@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"os"
@@ -62,16 +63,23 @@ func gauge(m *models, watch *provider.Watch, log *slog.Logger) (list gauges) {
 	return list
 }
 
-// observe adds a histogram of the calls to models to a registry.
-func (l gauges) observe(registry *prometheus.Registry) {
+// observe adds a histogram of the calls to models to a registry, and counters of their tokens and, by the prices, of their cost.
+func (l gauges) observe(registry *prometheus.Registry, prices map[string]config.Price, currency string) {
 	seconds := metric.Seconds(registry, "tenet_model_call_duration_seconds", "Time of calls to models, by purpose (judge, confirm, embedding) and outcome (answered, failed).",
 		[]float64{.1, .25, .5, 1, 2.5, 5, 10, 30, 60}, "purpose", "outcome")
 	tokens := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "tenet_model_tokens_total", Help: "Tokens that models have read (input) and written (output), by purpose."}, []string{"purpose", "direction"})
-	registry.MustRegister(tokens)
+	cost := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "tenet_model_cost_total", Help: "Cost of calls to models, by purpose and model, in the currency of price_currency; only of models with a price.",
+	}, []string{"purpose", "model", "currency"})
+	registry.MustRegister(tokens, cost)
 	for _, g := range l {
-		g.meter.Tokens = func(input, output int) {
-			tokens.WithLabelValues(g.purpose, "input").Add(float64(input))
-			tokens.WithLabelValues(g.purpose, "output").Add(float64(output))
+		g.meter.Tokens = func(a llm.Response) {
+			tokens.WithLabelValues(g.purpose, "input").Add(float64(a.InputTokens))
+			tokens.WithLabelValues(g.purpose, "output").Add(float64(a.OutputTokens))
+			model := cmp.Or(a.Model, g.model.ID())
+			if price, ok := prices[model]; ok {
+				cost.WithLabelValues(g.purpose, model, currency).Add(price.Cost(int64(a.InputTokens), int64(a.OutputTokens), int64(a.CachedTokens)))
+			}
 		}
 		g.meter.Observe = func(took time.Duration, failed bool) {
 			outcome := "answered"

@@ -119,7 +119,7 @@ func (a *App) assemble(ctx context.Context, registry *prometheus.Registry, now f
 		return nil, err
 	}
 	a.assembleSearch(p, queue, now)
-	if err := a.assembleJudging(p, queue, now); err != nil {
+	if err := a.assembleJudging(p, registry, queue, now); err != nil {
 		return nil, err
 	}
 	p.ingest, err = ingest.New(ingest.Config{
@@ -209,7 +209,7 @@ func (a *App) assembleSearch(p *parts, jobs job.Queue, now func() time.Time) {
 }
 
 // assembleJudging makes the capabilities that give verdicts.
-func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) error {
+func (a *App) assembleJudging(p *parts, registry *prometheus.Registry, jobs job.Queue, now func() time.Time) error {
 	cfg, log, s, m := a.cfg, a.log, a.store, a.models
 	declared, err := agent.ReadDeclared(cfg.AgentsFile)
 	if err != nil {
@@ -239,6 +239,7 @@ func (a *App) assembleJudging(p *parts, jobs job.Queue, now func() time.Time) er
 		},
 		Index: p.index, Judge: judging, Estimate: judging.Estimate, EstimateTriage: judging.EstimateTriage, Fresh: m.newJudge(cfg, log, nil, nil), Queue: jobs, Redact: redact.New(),
 		Subjects: wire.Keep(cfg.RecordSubjects), Documents: p.documents, Publish: p.webhooks.Publish, Refuse: a.recorded.refuse(p.book),
+		Observe: observeStages(registry),
 	}
 	key := privacy.NewKeyFile("", false) // an edge encrypts nothing
 	if a.edge == nil {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"tenet/internal/api/rest"
 	"tenet/internal/config"
 	"tenet/internal/rule"
 	"tenet/internal/sso"
@@ -46,6 +47,9 @@ func (a *App) Start(ctx context.Context) error {
 	handler, atEnd, err := a.serveConsole()
 	if err != nil {
 		return err
+	}
+	if a.cfg.AccessLog {
+		handler = rest.AccessLog(handler, a.log)
 	}
 	handler = telemetry.Handler(forwardedBy(a.proxies, handler))
 	if a.tls != nil {

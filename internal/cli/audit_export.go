@@ -59,10 +59,10 @@ func (k *auditExportCommand) Run(ctx context.Context, s *session, c *client.Clie
 		return err
 	}
 	q := wire.AuditExportQuery{AuditFilter: f, Format: k.Format, After: k.AfterSeq, Node: k.Node, Scope: k.Scope, Repository: k.Repository}
-	if k.Format == "pack" && k.Out != "" {
+	if k.Format == "pack" && k.Out != "" && k.Out != "-" {
 		return k.pack(ctx, s, c, q)
 	}
-	if k.Out == "" {
+	if k.Out == "" || k.Out == "-" {
 		return client.Copy(ctx, c, op.ExportAudit.Where(q), s.out)
 	}
 	to, err := os.OpenFile(k.Out, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -36,11 +37,14 @@ func (k *auditProveCommand) Run(ctx context.Context, s *session, c *client.Clien
 		if err := client.Copy(ctx, c, op.ProveEvaluation.At(k.Evaluation).Where(wire.ProofQuery{Part: name}), &b); err != nil {
 			return err
 		}
-		if path == "" {
+		if path == "" || path == "-" {
 			_, err := s.out.Write(b.Bytes())
 			return err
 		}
 		return os.WriteFile(path, b.Bytes(), 0o600)
+	}
+	if k.Record == "-" && (k.Out == "" || k.Out == "-") {
+		return errors.New("--record and --out cannot both go to the output; name a file for one of them")
 	}
 	if k.Record != "" {
 		if err := part("record", k.Record); err != nil {

@@ -85,6 +85,10 @@ func (k *bundleBuildCommand) Run(ctx context.Context, s *session, c *client.Clie
 		return err
 	}
 	path := cmp.Or(k.Out, k.Environment+".bundle")
+	if path == "-" {
+		_, err := s.out.Write(data)
+		return err
+	}
 	if err := checkpoint.WriteFile(path, data); err != nil {
 		return err
 	}

@@ -208,7 +208,7 @@ func (k *commitFlags) judged(ctx context.Context, s *session, gather func(contex
 		}
 	}
 	if e != nil && a.Reason != "" {
-		if err := report.Write(s.out, report.Text, e, report.Options{Color: s.colour, Version: version()}); err != nil {
+		if err := report.Write(s.out, report.Text, e, report.Options{Color: s.colour, Version: version(), NotKept: s.scratch}); err != nil {
 			return err
 		}
 		a.Reason = headings(a.Reason)

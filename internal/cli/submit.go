@@ -109,7 +109,7 @@ func (k *submitCommand) report(s *session, a *wire.SubmissionAnswer, policy unde
 		err = printJSON(s.out, a)
 	} else {
 		err = report.Write(s.out, report.Text, &a.Evaluation, report.Options{
-			Color: s.colour, Version: version(), Verbose: k.Verbose, ConfirmFails: k.FailOn == "confirmation",
+			Color: s.colour, Version: version(), Verbose: k.Verbose, ConfirmFails: k.FailOn == "confirmation", NotKept: s.scratch,
 		})
 	}
 	// If the reader of the report has gone, the verdict still decides the exit code.

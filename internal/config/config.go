@@ -116,6 +116,7 @@ type Config struct {
 
 	LogLevel  string `key:"log_level" default:"info" doc:"Least level that is logged: debug, info, warn or error."`
 	LogFormat string `key:"log_format" default:"text" doc:"Format of the log: text or json."`
+	AccessLog bool   `key:"access_log" default:"true" doc:"Log each request that is answered, with its id and without its query."`
 
 	read *reading // where the values come from; nil for a Config that was not read
 }

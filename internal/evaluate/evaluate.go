@@ -93,6 +93,8 @@ type Config struct {
 	Bundle func() Bundle
 	// FailModes are the demands of the server on what callers do about rules that nothing could judge; nil without any.
 	FailModes rule.FailModes
+	// Observe is called with each stage of an evaluation and its time: parse, select, check, triage, judge or record. Nil does nothing.
+	Observe func(stage string, took time.Duration)
 	// Publish publishes violations that have happened, in the transaction of their record; nil publishes none.
 	Publish func(ctx context.Context, tx store.Tx, e rule.Event) error
 }

@@ -82,15 +82,20 @@ func through(ctx context.Context, stages ...stage) error {
 	return nil
 }
 
-// traced makes a span of a stage.
-func traced(name string, s stage) stage {
-	if !telemetry.On() {
+// traced makes a span of a stage and observes its time.
+func traced(r *run, name string, s stage) stage {
+	observe := r.e.cfg.Observe
+	if !telemetry.On() && observe == nil {
 		return s
 	}
 	return func(ctx context.Context) error {
+		began := time.Now()
 		ctx, span := telemetry.Start(ctx, name)
 		err := s(ctx)
 		span.End(err)
+		if observe != nil {
+			observe(name, time.Since(began))
+		}
 		return err
 	}
 }
@@ -133,7 +138,7 @@ func (e *Evaluator) prepare(ctx context.Context, req Request) (*run, error) {
 		}
 	}
 	r := newRun(ctx, e, &req, e.cfg.Now())
-	return r, through(ctx, r.findPolicy, r.readRequest, func(ctx context.Context) error { return findPersonal(ctx, r) }, traced("parse", r.parse), r.findRules, r.findNode, r.findWaivers)
+	return r, through(ctx, r.findPolicy, r.readRequest, func(ctx context.Context) error { return findPersonal(ctx, r) }, traced(r, "parse", r.parse), r.findRules, r.findNode, r.findWaivers)
 }
 
 // conduct runs the stages behind [Evaluator.prepare] and returns the recorded evaluation.
@@ -147,7 +152,7 @@ func (r *run) conduct(ctx context.Context) (_ *rule.Evaluation, err error) {
 	if stopped != nil {
 		err = through(ctx, r.outline, stop(r, stopped), r.record)
 	} else {
-		err = through(ctx, traced("select", r.selectRules), r.decide, stopMeanwhile(r), traced("record", r.record))
+		err = through(ctx, traced(r, "select", r.selectRules), r.decide, stopMeanwhile(r), traced(r, "record", r.record))
 	}
 	if err != nil {
 		return nil, err
@@ -162,7 +167,7 @@ func (r *run) conduct(ctx context.Context) (_ *rule.Evaluation, err error) {
 // decide finds the verdicts of the selected rules.
 func (r *run) decide(ctx context.Context) error {
 	setAside(r)
-	return through(ctx, r.outline, traced("check", r.takeChecks), traced("triage", r.findConcerned), r.limitQuestions, traced("judge", r.askJudge), r.conclude)
+	return through(ctx, r.outline, traced(r, "check", r.takeChecks), traced(r, "triage", r.findConcerned), r.limitQuestions, traced(r, "judge", r.askJudge), r.conclude)
 }
 
 func newRun(ctx context.Context, e *Evaluator, req *Request, start time.Time) *run {

@@ -62,6 +62,7 @@ type Book struct {
 
 	state    sync.RWMutex
 	problems map[string]error // by project
+	sealed   time.Time        // when all logs had checkpoints of all their entries, or since when the book signs
 }
 
 // kept is the last checkpoint of a project, as the folder has it.
@@ -87,7 +88,7 @@ func (b *Book) Open(ctx context.Context, with Signing) error {
 	if err := os.MkdirAll(with.Folder, 0o700); err != nil {
 		return err
 	}
-	b.Signing = with
+	b.Signing, b.sealed = with, b.cfg.Now()
 	files, err := os.ReadDir(b.Folder)
 	if err != nil {
 		return err
@@ -188,19 +189,37 @@ func (b *Book) SealAll(ctx context.Context) {
 		}
 	}
 	b.mu.Unlock()
+	began, all := b.cfg.Now(), true
 	for _, id := range slices.Sorted(maps.Keys(projects)) {
 		if ctx.Err() != nil {
 			return
 		}
-		b.seal(ctx, id)
+		all = b.seal(ctx, id) && all
+	}
+	if all {
+		b.state.Lock()
+		b.sealed = began
+		b.state.Unlock()
 	}
 }
 
-// seal is [Book.Seal] with its failures logged.
-func (b *Book) seal(ctx context.Context, projectID string) {
-	if err := b.Seal(ctx, projectID); err != nil && ctx.Err() == nil {
+// Age is the time since all logs had checkpoints of all their entries, as far as this book has signed them; false if it signs none.
+func (b *Book) Age() (time.Duration, bool) {
+	if b.Signer == nil {
+		return 0, false
+	}
+	b.state.RLock()
+	defer b.state.RUnlock()
+	return b.cfg.Now().Sub(b.sealed), true
+}
+
+// seal is [Book.Seal] with its failures logged. It reports whether the log has its checkpoint.
+func (b *Book) seal(ctx context.Context, projectID string) bool {
+	err := b.Seal(ctx, projectID)
+	if err != nil && ctx.Err() == nil {
 		b.cfg.Logger.ErrorContext(ctx, "no checkpoint of the audit log", slog.String("project", projectID), slog.Any("error", err))
 	}
+	return err == nil
 }
 
 // Seal makes a checkpoint of a project's log if it has grown, hands it to all places and asks the witnesses to cosign it. If the log does

@@ -216,7 +216,11 @@ func TestAttacksAreFoundByTheLastCheckpoint(t *testing.T) {
 				s.storeTiles(t)
 				d.places = []checkpoint.Place{got}
 				running := d.book(t, s)
+				began := time.Now()
 				running.SealAll(t.Context())
+				if age, signs := running.Age(); !signs || age > time.Since(began) {
+					t.Errorf("the checkpoints of all logs are %s old (signs: %t)", age, signs)
+				}
 				a.attack(t, s)
 				before := len(got.notes)
 				starting := d.book(t, s)
@@ -230,7 +234,11 @@ func TestAttacksAreFoundByTheLastCheckpoint(t *testing.T) {
 				if strings.Contains(name, "deleted everywhere") && starting.Problem("other") != nil {
 					t.Errorf("the other project: %v", starting.Problem("other"))
 				}
+				since, signs := starting.Age()
 				starting.SealAll(t.Context())
+				if age, _ := starting.Age(); !signs || age < since {
+					t.Errorf("without a checkpoint of the log they are %s old, before %s (signs: %t)", age, since, signs)
+				}
 				for _, n := range got.notes[before:] {
 					if strings.HasPrefix(n, "example.com/tenet/p\n") {
 						t.Errorf("a checkpoint was signed after the attack:\n%s", n)

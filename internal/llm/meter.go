@@ -16,8 +16,8 @@ const meteredCalls = 100
 type Meter struct {
 	// Observe is called with each call; nil does nothing. Set it before the first call.
 	Observe func(took time.Duration, failed bool)
-	// Tokens is called with the tokens of each answer; nil does nothing. Set it before the first call.
-	Tokens func(input, output int)
+	// Tokens is called with each answer, for its tokens; nil does nothing. Set it before the first call.
+	Tokens func(answer Response)
 
 	mu    sync.Mutex
 	stats CallStats
@@ -106,7 +106,7 @@ func (m *meteredModel) Complete(ctx context.Context, req Request) (Response, err
 	span.End(err)
 	m.meter.note(ctx, began, err)
 	if err == nil && m.meter.Tokens != nil {
-		m.meter.Tokens(resp.InputTokens, resp.OutputTokens)
+		m.meter.Tokens(resp)
 	}
 	return resp, err
 }

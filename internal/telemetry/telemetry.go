@@ -6,6 +6,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync/atomic"
 
@@ -148,11 +149,38 @@ func Handler(next http.Handler) http.Handler {
 	if p == nil {
 		return next
 	}
-	return otelhttp.NewHandler(next, "request", otelhttp.WithTracerProvider(p), otelhttp.WithPropagators(propagator),
-		otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string { return r.Method }),
-		otelhttp.WithFilter(func(r *http.Request) bool {
-			return r.URL.Path != "/health" && r.URL.Path != "/ready" && r.URL.Path != "/metrics"
-		}))
+	traced := otelhttp.NewHandler(shown(next), "request", otelhttp.WithTracerProvider(p), otelhttp.WithPropagators(propagator),
+		otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string { return r.Method }))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/health", "/ready", "/metrics":
+			next.ServeHTTP(w, r)
+			return
+		}
+		// The span would have the path and the query as they are, and the name of the client's program. The route is enough.
+		hidden := r.WithContext(context.WithValue(r.Context(), original{}, r))
+		hidden.URL, hidden.RequestURI = &url.URL{Scheme: r.URL.Scheme}, ""
+		hidden.Header = http.Header{}
+		for _, name := range propagator.Fields() {
+			hidden.Header[http.CanonicalHeaderKey(name)] = r.Header[http.CanonicalHeaderKey(name)]
+		}
+		traced.ServeHTTP(w, hidden)
+	})
+}
+
+// original is the key of a request in the context of its span.
+type original struct{}
+
+// shown gives a handler the request as it came, in the context of its span.
+func shown(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if came, ok := r.Context().Value(original{}).(*http.Request); ok {
+			body := r.Body
+			r = came.WithContext(r.Context())
+			r.Body = body
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // Transport names the span of a request to another server in its headers. While telemetry is off it is the transport, nil included.

@@ -16,7 +16,8 @@ import (
 	"tenet/internal/rule"
 )
 
-// A request that names a trace is part of it, and so are the requests and the records of the log that it leads to.
+// A request that names a trace is part of it, and so are the requests and the records of the log that it leads to. Nothing of what was asked is
+// sent: not the path, whose words may be anything, but the route; nor the query, the program of the client, the body or the text of errors.
 func TestTracesGoOn(t *testing.T) {
 	kept := tracetest.NewInMemoryExporter()
 	defer func() { _ = use(sdk.NewTracerProvider())(t.Context()) }()
@@ -27,6 +28,11 @@ func TestTracesGoOn(t *testing.T) {
 	var text bytes.Buffer
 	log := slog.New(Logs(slog.NewJSONHandler(&text, nil)))
 	server := httptest.NewServer(Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || string(body) != "the secret subject" || r.URL.Path != "/api/v1/rules/secret-1" || r.URL.Query().Get("q") != "secret words" ||
+			r.RequestURI != "/api/v1/rules/secret-1?q=secret+words" || r.Header.Get("User-Agent") != "secret/1.0" {
+			t.Errorf("the handler gets %s %v %q: %v", r.RequestURI, r.Header, body, err)
+		}
 		ctx, span := Start(r.Context(), "judge", "tenet.project", "default")
 		log.InfoContext(ctx, "here")
 		ask, err := http.NewRequestWithContext(ctx, http.MethodGet, other.URL, http.NoBody)
@@ -41,13 +47,14 @@ func TestTracesGoOn(t *testing.T) {
 		}
 		_ = answer.Body.Close()
 		span.End(rule.Errorf(rule.CodeUnavailable, "the secret subject"))
-		Route(r.Context(), "POST /api/v1/evaluate", "default")
+		Route(r.Context(), "POST /api/v1/rules/{id}", "default")
 	})))
 	const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/api/v1/evaluate", strings.NewReader("the secret subject"))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/api/v1/rules/secret-1?q=secret+words", strings.NewReader("the secret subject"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	request.Header.Set("User-Agent", "secret/1.0")
 	request.Header.Set("Traceparent", "00-"+trace+"-00f067aa0ba902b7-01")
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
@@ -60,7 +67,7 @@ func TestTracesGoOn(t *testing.T) {
 	if err := stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if len(spans) != 2 || spans[0].Name != "judge" || spans[1].Name != "POST /api/v1/evaluate" {
+	if len(spans) != 2 || spans[0].Name != "judge" || spans[1].Name != "POST /api/v1/rules/{id}" {
 		t.Fatalf("%d spans: %v", len(spans), spans)
 	}
 	for _, s := range spans {

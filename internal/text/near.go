@@ -36,9 +36,9 @@ func Distance(a, b string) int {
 	return last[len(y)]
 }
 
-func nearForm(s string) string {
-	return strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(s))
-}
+var joinedNames = strings.NewReplacer("-", "_", " ", "_")
+
+func nearForm(s string) string { return joinedNames.Replace(strings.ToLower(s)) }
 
 // Near returns up to most of the names that somebody who wrote name may have meant, the nearest first and equals in alphabetical order. A
 // name is near if a third of its characters differ at most, or if one of the two, as a path with / or ., ends with the other.

@@ -18,6 +18,7 @@ import (
 // admit authenticates the caller, finds the project, enforces the role and the rate, and refuses what no operation takes.
 // It returns the context for the handler.
 func (s *Server) admit(r *http.Request, e *Endpoint) (context.Context, error) {
+	e.use()
 	ctx := r.Context()
 	x := exchangeFrom(ctx)
 	x.endpoint = e

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 
 	"tenet/internal/auth"
 )
@@ -71,8 +72,11 @@ type Endpoint struct {
 	Place Place
 
 	server *Server
+	later  []func() // what describes it, in order; nil once it is described
+	used   sync.Once
 	call   *apiCall // nil for a route outside the description
 	params []param
+	given  int             // the first of params that the gate reads
 	query  map[string]bool // parameters by name; true for those that may be repeated. Nil allows all.
 	status int
 	answer answer
@@ -110,7 +114,8 @@ func HandleBody[I, B, O any](r *Router, o Operation, handler func(context.Contex
 		}
 		return handler(ctx, in.(*I), body)
 	})
-	return e.Accept(r.server.cfg.Limits.MaxBody, map[string]*Media{jsonType: {Schema: SchemaOf[B](r)}})
+	e.describe(func() { e.accept(r.server.cfg.Limits.MaxBody, map[string]*Media{jsonType: {Schema: SchemaOf[B](r)}}) })
+	return e
 }
 
 // Do mounts an operation without a body and without an answer.
@@ -118,22 +123,40 @@ func Do[I any](r *Router, o Operation, handler func(context.Context, *I) error) 
 	return Handle(r, o, func(ctx context.Context, in *I) (None, error) { return None{}, handler(ctx, in) })
 }
 
-// mount mounts an operation and describes it.
+// mount mounts an operation. It is described when it is first needed: to describe all of them takes longer than most programs run that make a server.
 func (r *Router) mount(o Operation, in, out reflect.Type, run func(ctx context.Context, in any) (any, error)) *Endpoint {
 	if o.Role == "" {
 		panic("rest: " + o.ID + " declares no role")
 	}
-	s := r.server
 	e := &Endpoint{
-		server: s, Role: o.Role, Place: o.Place, query: map[string]bool{}, status: o.Status, asks: o.Asks,
+		server: r.server, Role: o.Role, Place: o.Place, status: o.Status, asks: o.Asks,
 		reads: strings.HasPrefix(o.Route, http.MethodGet+" ") && o.Role != auth.Evaluator,
 	}
+	e.describe(func() { e.declare(o, r.tag, in, out) })
+	r.server.handle(o.Route, e, func(w *response, r *http.Request) error {
+		value := reflect.New(in)
+		if err := readParams(r, e.params[e.given:], value.Elem()); err != nil {
+			return err
+		}
+		result, err := run(r.Context(), value.Interface())
+		if err != nil {
+			return err
+		}
+		return e.answer.write(w, e.status, result)
+	})
+	return e
+}
+
+// declare describes an operation with parameters and an answer of two types.
+func (e *Endpoint) declare(o Operation, tag string, in, out reflect.Type) {
+	s := e.server
 	if o.Place == OwnProject || o.Place == OwnOrAll || o.Place == OwnOrEach {
 		e.params = s.schemas.inputParams(reflect.TypeFor[projectQuery]())
 	}
-	given := len(e.params) // read by the gate
+	e.given = len(e.params)
 	e.params = append(e.params, s.schemas.inputParams(in)...)
-	e.call = &apiCall{OperationID: o.ID, Summary: o.Summary, Description: o.Description, Tags: []string{r.tag}, Responses: map[string]*Response{"default": s.problem}}
+	e.call = &apiCall{OperationID: o.ID, Summary: o.Summary, Description: o.Description, Tags: []string{tag}, Responses: map[string]*Response{"default": s.problem()}}
+	e.query = map[string]bool{}
 	for _, p := range e.params {
 		e.call.Parameters = append(e.call.Parameters, p.parameter)
 		if p.In == "query" {
@@ -154,18 +177,34 @@ func (r *Router) mount(o Operation, in, out reflect.Type, run func(ctx context.C
 	success.Description = http.StatusText(e.status)
 	e.call.Responses[strconv.Itoa(e.status)] = success
 	s.document.add(o.Route, e.call)
-	s.handle(o.Route, e, func(w *response, r *http.Request) error {
-		value := reflect.New(in)
-		if err := readParams(r, e.params[given:], value.Elem()); err != nil {
-			return err
-		}
-		result, err := run(r.Context(), value.Interface())
-		if err != nil {
-			return err
-		}
-		return e.answer.write(w, e.status, result)
-	})
+}
+
+// describe runs f once the endpoint is described: at once if it is.
+func (e *Endpoint) describe(f func()) {
+	if e.call != nil {
+		f()
+		return
+	}
+	e.later = append(e.later, f)
+}
+
+// described describes the endpoint, if that was not done.
+func (e *Endpoint) described() *Endpoint {
+	for _, f := range e.later {
+		f()
+	}
+	e.later = nil
 	return e
+}
+
+// use makes the endpoint ready for requests and for the description.
+func (e *Endpoint) use() {
+	e.used.Do(func() {
+		s := e.server.schemas
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		e.described().body.allowNull(s.nullable)
+	})
 }
 
 // Raw mounts a GET route outside the description.
@@ -206,6 +245,11 @@ func (r *Router) Withdraw(name string) { delete(r.server.schemas.byName, name) }
 
 // Accept lets the operation take a body of at most limit bytes. A JSON body is checked against its schema.
 func (e *Endpoint) Accept(limit int64, content map[string]*Media) *Endpoint {
+	e.describe(func() { e.accept(limit, content) })
+	return e
+}
+
+func (e *Endpoint) accept(limit int64, content map[string]*Media) {
 	e.limit = limit
 	e.call.RequestBody = &requestBody{Required: true, Content: content}
 	if media := content[jsonType]; media != nil {
@@ -215,19 +259,18 @@ func (e *Endpoint) Accept(limit int64, content map[string]*Media) *Endpoint {
 		}
 	}
 	_, e.yaml = content[YAMLTypes[0]]
-	return e
 }
 
 // Optional lets the caller leave the body out: all of its fields are optional.
 func (e *Endpoint) Optional() *Endpoint {
-	e.optional, e.call.RequestBody.Required = true, false
+	e.describe(func() { e.optional, e.call.RequestBody.Required = true, false })
 	return e
 }
 
 // Signed makes the operation one whose callers sign its body instead of sending a key.
 func (e *Endpoint) Signed(scheme string, described SecurityScheme, by *Signer) *Endpoint {
 	e.signer = by
-	e.call.Security = []map[string][]string{{scheme: {}}}
+	e.described().call.Security = []map[string][]string{{scheme: {}}}
 	e.server.document.Components.SecuritySchemes[scheme] = described
 	return e
 }
@@ -235,13 +278,15 @@ func (e *Endpoint) Signed(scheme string, described SecurityScheme, by *Signer) *
 // Streams describes the server-sent events that the operation answers with when asked. The description has them apart from the answer:
 // generators make one type of all bodies of an answer, and no client that they write reads events.
 func (e *Endpoint) Streams(description string) *Endpoint {
-	e.call.EventStream = &eventStream{Description: "Server-sent events: " + description, MediaType: eventType}
+	e.describe(func() {
+		e.call.EventStream = &eventStream{Description: "Server-sent events: " + description, MediaType: eventType}
+	})
 	return e
 }
 
 // Background describes the answer 202 to a caller that prefers it: what is under way.
 func (e *Endpoint) Background(state *Schema) *Endpoint {
-	e.call.Responses["202"] = &Response{
+	e.described().call.Responses["202"] = &Response{
 		Description: "Accepted; with Prefer: respond-async.",
 		Headers: map[string]Header{
 			"Location":           {Description: "Where to get its status.", Schema: Text("")},
@@ -254,25 +299,29 @@ func (e *Endpoint) Background(state *Schema) *Endpoint {
 
 // Example shows a request and its answer. A nil request has its parameters in the query, which have examples of their own.
 func (e *Endpoint) Example(request, answer any) *Endpoint {
-	if request != nil {
-		e.call.RequestBody.Content[jsonType].Example = request
-	}
-	e.Success().Content[jsonType].Example = answer
+	e.describe(func() {
+		if request != nil {
+			e.call.RequestBody.Content[jsonType].Example = request
+		}
+		e.success().Content[jsonType].Example = answer
+	})
 	return e
 }
 
 // Success is the description of the answer to a request that succeeds.
-func (e *Endpoint) Success() *Response { return e.call.Responses[strconv.Itoa(e.status)] }
+func (e *Endpoint) Success() *Response { return e.described().success() }
+
+func (e *Endpoint) success() *Response { return e.call.Responses[strconv.Itoa(e.status)] }
 
 // Fails describes an answer of a status that is a problem, or has the given body instead.
 func (e *Endpoint) Fails(status int, description string, body *Schema) {
-	content := maps.Clone(e.server.problem.Content)
+	content := maps.Clone(e.server.problem().Content)
 	content[jsonType] = &Media{Schema: body}
-	e.call.Responses[strconv.Itoa(status)] = &Response{Description: description, Content: content}
+	e.described().call.Responses[strconv.Itoa(status)] = &Response{Description: description, Content: content}
 }
 
 // Body is the schema of the JSON body.
-func (e *Endpoint) Body() *Schema { return e.body }
+func (e *Endpoint) Body() *Schema { return e.described().body }
 
 // answer says how the answers of a type are sent.
 type answer struct {

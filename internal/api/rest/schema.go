@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -184,13 +185,19 @@ type schemas struct {
 	types  map[string]reflect.Type
 	names  map[reflect.Type]string // names that differ from the type's own
 	given  map[reflect.Type]*Schema
+
+	// mu guards the above while the server runs: operations are described when they are first called.
+	mu sync.Mutex
+	// nullable are those whose optional fields may be null. A schema against which bodies are checked does not change any more.
+	nullable map[*Schema]bool
 }
 
 var timeType = reflect.TypeFor[time.Time]()
 
 func newSchemas() *schemas {
 	return &schemas{
-		byName: map[string]*Schema{}, types: map[string]reflect.Type{}, names: map[reflect.Type]string{},
+		nullable: map[*Schema]bool{},
+		byName:   map[string]*Schema{}, types: map[string]reflect.Type{}, names: map[reflect.Type]string{},
 		given: map[reflect.Type]*Schema{timeType: {Type: typeString, Format: "date-time"}, reflect.TypeFor[json.RawMessage](): {}},
 	}
 }

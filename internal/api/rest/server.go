@@ -106,7 +106,7 @@ type Server struct {
 	endpoints   map[string]*Endpoint // by mux pattern
 	schemas     *schemas
 	document    *document
-	problem     *Response         // describes errors
+	problem     func() *Response  // describes errors
 	spec        func() []byte     // the encoded description, made on first use: it takes longer than all else
 	reasons     map[string]string // why a method is not possible, by method and prefix of the path
 	crossOrigin *http.CrossOriginProtection
@@ -132,18 +132,26 @@ func New(cfg Config, resources ...Resource) *Server {
 	}
 	s.schemas.names = cfg.Description.Names
 	s.document = newDocument(cfg.Description, s.schemas)
-	s.problem = &Response{Description: "Error", Content: map[string]*Media{problemType: {Schema: s.schemas.of(reflect.TypeFor[wire.Problem]())}}}
-	s.spec = sync.OnceValue(s.document.encode)
+	s.problem = sync.OnceValue(func() *Response {
+		return &Response{Description: "Error", Content: map[string]*Media{problemType: {Schema: s.schemas.of(reflect.TypeFor[wire.Problem]())}}}
+	})
+	s.spec = sync.OnceValue(s.describe)
 	r := &Router{server: s}
 	for _, resource := range resources {
 		resource.Routes(r)
 	}
-	seen := map[*Schema]bool{}
-	for _, e := range s.endpoints {
-		e.body.allowNull(seen)
-	}
 	s.describeItself(r)
 	return s
+}
+
+// describe describes all operations.
+func (s *Server) describe() []byte {
+	for _, e := range s.endpoints {
+		e.use()
+	}
+	s.schemas.mu.Lock()
+	defer s.schemas.mu.Unlock()
+	return s.document.encode()
 }
 
 // Limits returns the limits of the server.

@@ -106,7 +106,7 @@ func Inspect(ctx context.Context, path string) (Copied, error) {
 	if err != nil {
 		return c, rule.Errorf(rule.CodeInvalid, "%s is no sound copy of a database: %w", path, err)
 	}
-	steps, err := migrationSteps(newSQLite())
+	steps, err := migrationSteps()
 	if err != nil {
 		return c, err
 	}

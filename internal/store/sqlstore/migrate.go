@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"text/template"
 	"time"
 
@@ -94,8 +95,8 @@ type Migration struct {
 	SQL     string `json:"sql"`
 }
 
-// migrationSteps reads the migrations for a dialect, in order.
-func migrationSteps(d *dialect) ([]Migration, error) {
+// migrationSteps lists the migrations in order, without their SQL, which [renderStep] gives.
+var migrationSteps = sync.OnceValues(func() ([]Migration, error) {
 	names, err := fs.Glob(migrationFiles, "migrations/*.sql") // sorted
 	if err != nil {
 		return nil, err
@@ -107,22 +108,27 @@ func migrationSteps(d *dialect) ([]Migration, error) {
 		if err != nil {
 			return nil, fmt.Errorf("sqlstore: migration %s has no number: %w", file, err)
 		}
-		t, err := template.ParseFS(migrationFiles, file)
-		if err != nil {
-			return nil, err
-		}
-		var text bytes.Buffer
-		if err := t.Execute(&text, d.types); err != nil {
-			return nil, err
-		}
-		list = append(list, Migration{version, name, text.String()})
+		list = append(list, Migration{Version: version, Name: name})
 	}
 	return list, nil
+})
+
+// renderStep returns the SQL of a migration for a dialect. Most programs find the schema up to date and need none.
+func renderStep(d *dialect, m Migration) (string, error) {
+	t, err := template.ParseFS(migrationFiles, fmt.Sprintf("migrations/%04d_%s.sql", m.Version, m.Name))
+	if err != nil {
+		return "", err
+	}
+	var text bytes.Buffer
+	if err := t.Execute(&text, d.types); err != nil {
+		return "", err
+	}
+	return text.String(), nil
 }
 
 // rendered returns the migrations for a dialect as functions, with the newest version.
 func rendered(d *dialect) ([]*goose.Migration, int64, error) {
-	steps, err := migrationSteps(d)
+	steps, err := migrationSteps()
 	if err != nil {
 		return nil, 0, err
 	}
@@ -136,8 +142,11 @@ func rendered(d *dialect) ([]*goose.Migration, int64, error) {
 					return err
 				}
 			}
-			_, err := tx.ExecContext(ctx, step.SQL)
-			if err != nil || fill == nil {
+			statements, err := renderStep(d, step)
+			if err != nil {
+				return err
+			}
+			if _, err = tx.ExecContext(ctx, statements); err != nil || fill == nil {
 				return err
 			}
 			return fill(ctx, &session{db: tx, d: d, damage: &damage{}})
@@ -186,7 +195,7 @@ func PlanPostgres(ctx context.Context, dsn string) (Plan, error) {
 
 // planFor plans for a database; nil is one that is not there yet.
 func planFor(ctx context.Context, d *dialect, db *sql.DB) (Plan, error) {
-	steps, err := migrationSteps(d)
+	steps, err := migrationSteps()
 	if err != nil {
 		return Plan{}, err
 	}
@@ -197,9 +206,13 @@ func planFor(ctx context.Context, d *dialect, db *sql.DB) (Plan, error) {
 		}
 	}
 	for _, step := range steps {
-		if step.Version > p.Have {
-			p.Pending = append(p.Pending, step)
+		if step.Version <= p.Have {
+			continue
 		}
+		if step.SQL, err = renderStep(d, step); err != nil {
+			return Plan{}, err
+		}
+		p.Pending = append(p.Pending, step)
 	}
 	return p, nil
 }
