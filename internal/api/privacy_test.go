@@ -109,6 +109,7 @@ func testAPersonIsForgotten(t *testing.T, n *node) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	n.call("POST", evaluationsPath+"/"+e.EvaluationID+"/test-cases", fields{"expected_verdict": "DENY"}).wantProblem(http.StatusConflict, rule.CodeConflict)
 	// A legal hold that covers a record of the person keeps the data; one that covers others does not.
 	place := func(f fields) rule.LegalHold {
 		return into[rule.LegalHold](n.call("POST", holdsPath, f).want(http.StatusCreated))

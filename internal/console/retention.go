@@ -20,7 +20,7 @@ type keeping struct {
 	place     pager
 	form      entry // that was sent
 	// times and hold are the forms of the page.
-	times, hold, forget entry
+	times, hold, forget, personal entry
 }
 
 // retentionPage shows how long a project keeps its records.
@@ -46,8 +46,13 @@ func showRetention(p *page, v *keeping) error {
 		v.hold = v.form
 	case "forget":
 		v.forget = v.form
+	case "personal":
+		v.personal = v.form
 	}
-	v.hold.prefix, v.forget.prefix = "hold-", "forget-"
+	v.hold.prefix, v.forget.prefix, v.personal.prefix = "hold-", "forget-", "personal-"
+	if v.personal.values == nil {
+		v.personal.values = url.Values{"people": {strings.Join(v.privacy.Policy.People, " ")}, "fields": {strings.Join(v.privacy.Policy.Fields, " ")}}
+	}
 	if v.times.values == nil {
 		v.times.values = url.Values{}
 		for i := range v.retention.Kinds {
@@ -92,8 +97,16 @@ func (v *keeping) act(p *page) (said string, err error) {
 	case "lift":
 		_, err = client.Call(p.ctx, p.api, op.LiftHold.At(v.form.get("id")), wire.LiftHold{Reason: v.form.get("reason")})
 		return "The legal hold is lifted.", err
+	case "personal":
+		named := rule.Personal{People: strings.Fields(v.form.get("people")), Fields: strings.Fields(v.form.get("fields"))}
+		_, err = client.Call(p.ctx, p.api, op.ChangeProject.At(p.project.ID), wire.ChangeProject{Policy: &wire.ProjectPolicyInput{Personal: wire.Some(named), Reason: strings.TrimSpace(v.form.get("reason"))}})
+		return "New records hold these fields encrypted.", err
 	case "forget":
 		f, err := client.Call(p.ctx, p.api, op.ForgetPerson, wire.ForgetPerson{PersonRef: wire.PersonRef{Person: v.form.get("person")}, Reason: v.form.get("reason")})
+		if rule.CodeOf(err) == rule.CodeNotFound {
+			v.form.bad("person", "No record holds data under this name.")
+			return "", nil
+		}
 		return "The person is forgotten, in " + grouped(int64(f.Records)) + " evaluations.", err
 	case "place":
 		in := wire.PlaceHold{
@@ -158,6 +171,10 @@ func (v *keeping) day(name string) *time.Time {
 
 // retentionField is the field of the form that a field of the request is in, or empty.
 func retentionField(name string) string {
+	if rest, ok := strings.CutPrefix(name, "policy."); ok {
+		rest, _, _ = strings.Cut(strings.TrimPrefix(rest, "personal."), "[")
+		return rest
+	}
 	if rest, ok := strings.CutPrefix(name, "kinds."); ok {
 		kind, what, _ := strings.Cut(rest, ".")
 		if what == "minimum_days" {

@@ -85,8 +85,8 @@ func (a *Archive) Subject(ctx context.Context, projectID, id string) (subject.In
 	if record.Kept == wire.KeepNone {
 		return subject.Input{}, nil, rule.Errorf(rule.CodeConflict, "the record of evaluation %s does not hold the subject (setting record_subjects: none)", id)
 	}
-	if !record.Whole() {
-		return subject.Input{}, nil, rule.Errorf(rule.CodeConflict, "the personal data of evaluation %s are %s", id, record.Personal.State)
+	if record.Personal != nil {
+		return subject.Input{}, nil, rule.Errorf(rule.CodeConflict, "the subject of evaluation %s has personal data, which a copy would hold for good; write a sample without them", id)
 	}
 	return record.Subject, record.Evaluation.RuleVerdicts, nil
 }

@@ -35,6 +35,7 @@ type Store struct {
 	Projects  store.ProjectReader
 	Rules     store.RuleReader
 	Retention store.RetentionReader
+	Edges     store.EdgeReader // nil for none
 	TestCases store.TestCaseReader
 	// Personal opens records that hold personal data encrypted; nil opens none.
 	Personal Opener

@@ -76,6 +76,12 @@ func (a *Archive) prune(ctx context.Context, projectID string, server Retention)
 		if _, err := audit.Prune(ctx, a.store, a.store.Audit, p); err != nil {
 			return err
 		}
+		if a.store.Edges == nil || kind.entries != audit.KindEvaluation {
+			continue
+		}
+		if _, err := audit.PruneEdges(ctx, a.store, a.store.Audit, a.store.Edges, p); err != nil {
+			return err
+		}
 	}
 	if err := a.forget(ctx, projectID, &keeping); err != nil {
 		return err
