@@ -38,11 +38,11 @@ func TestRetentionIsChanged(t *testing.T) {
 	shows(t, v.get(retentionPath), http.StatusOK, "lifted")
 
 	shows(t, v.get(retentionPath), http.StatusOK, "names no personal data")
-	shows(t, v.post(retentionPath, "do", "personal", "people", "customer", "fields", "facts.customer"), http.StatusUnprocessableEntity, "i-personal-people-wrong", `value="customer"`)
+	shows(t, v.post(retentionPath, "do", "personal", "people", "customer", "fields", "facts.customer"), http.StatusUnprocessableEntity, "personal-i-people-wrong", `value="customer"`)
 	shows(t, v.post(retentionPath, "do", "personal", "people", "facts.customer.id", "fields", "facts.customer action"), http.StatusSeeOther)
 	shows(t, v.get(retentionPath), http.StatusOK, "action, facts.customer, facts.customer.id", "Delete the personal data for good")
 	shows(t, v.post(retentionPath, "do", "forget", "person", "<b>nobody</b>", "reason", "request 1"), http.StatusUnprocessableEntity, "&lt;b&gt;nobody", "No record holds data")
-	shows(t, v.post(retentionPath, "do", "forget", "person", "", "reason", ""), http.StatusUnprocessableEntity, "i-forget-reason-wrong")
+	shows(t, v.post(retentionPath, "do", "forget", "person", "", "reason", ""), http.StatusUnprocessableEntity, "forget-i-reason-wrong")
 
 	reviewer := n.signedIn(n.key("re", "reviewer", "default"))
 	shows(t, reviewer.get(retentionPath), http.StatusForbidden)
