@@ -51,6 +51,7 @@ func (s Alerts) list(ctx context.Context, in *wire.AlertQuery) (out wire.Alerts,
 	var p rule.Problems
 	f := health.Filter{
 		Status: rest.EnumParam(&p, "status", in.Status, alertStatuses), Type: rest.EnumParam(&p, "alert_type", in.Type, rule.AlertTypes), Rule: in.RuleID,
+		Agent: in.Agent, Person: in.Person, Session: in.Session,
 	}
 	if err := p.Err("the query is invalid"); err != nil {
 		return out, err

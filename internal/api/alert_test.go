@@ -3,12 +3,15 @@ package api
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"tenet/internal/audit"
 	"tenet/internal/auth"
@@ -41,7 +44,7 @@ func watchWith(n *node, settings health.Settings, manualResolve bool) *watching 
 			return nil
 		},
 	})
-	w.monitor = health.New(health.Config{Store: health.Store{Updater: n.store, Alerts: n.store.Alerts, Audit: n.store.Audit, Counts: n.store.Counts, Feedback: n.store.Feedback, Health: n.store.Health, Projects: n.store.Projects, Rules: n.store.Rules, Releases: n.store.Releases, TestCases: n.store.TestCases, Waivers: n.store.Waivers}, Views: n.live, Alerts: w.alerts, Now: clock, Settings: settings})
+	w.monitor = health.New(health.Config{Store: health.Store{Updater: n.store, Alerts: n.store.Alerts, Audit: n.store.Audit, Counts: n.store.Counts, Feedback: n.store.Feedback, Health: n.store.Health, Projects: n.store.Projects, Rules: n.store.Rules, Releases: n.store.Releases, TestCases: n.store.TestCases, Waivers: n.store.Waivers}, Views: n.live, Alerts: w.alerts, Now: clock, Settings: settings, Denials: newIndex(n.store).Denials})
 	n.cfg.Alerts, n.cfg.Health = w.alerts, w.monitor
 	n.serve()
 	return w
@@ -384,4 +387,60 @@ func TestAlertsThatAreNotThere(t *testing.T) {
 	n.makeKey(auth.Admin, store.AllProjects)
 	n.key = n.makeKey(auth.Admin, "pay")
 	w.call("GET", path, nil).wantProblem(http.StatusNotFound, rule.CodeNotFound)
+}
+
+// An alert about denials names who asked for them: in the list, in its own answer, in the event and in the audit log; and is found by them.
+func TestAnAlertNamesWhoActed(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, n *node) {
+		w := watch(n, health.Settings{DenyMin: 4, DenyWindow: 2, Quiet: time.Microsecond})
+		n.evalRule("E-1", nil)
+		n.key = n.makeKey(auth.Admin, store.AllProjects)
+		bot := into[wire.CreatedKey](n.call("POST", keysPath, fields{"name": "bot", "role": "evaluator", "project_id": "default", "owner": "corp:Ann@example.com", "agent": "release-bot"}).want(http.StatusCreated))
+		ask := func(key string, times int, extra fields) {
+			for range times {
+				body := fields{"files": []fields{{"path": "a.py", "content": "eval(x)"}}}
+				maps.Copy(body, extra)
+				n.call("POST", evaluatePath, body, "Authorization", "Bearer "+key).want(http.StatusOK)
+			}
+		}
+		ask(bot.Secret, 2, fields{"session": "s1"})
+		ask(n.key, 1, fields{"agent": "Cursor", "on_behalf_of": "bo"})
+		ask(bot.Secret, 1, fields{"session": "s2"})
+		if err := w.monitor.CatchUp(t.Context(), rule.DefaultProject); err != nil { // no sweep: counting raises it
+			t.Fatal(err)
+		}
+		list := w.list("agent=RELEASE-bot&person=ann@example.com&session=s2")
+		if list.Total != 1 || len(list.Alerts) != 1 || len(list.Alerts[0].Acted) != 2 {
+			t.Fatalf("alerts: %+v", list)
+		}
+		a := list.Alerts[0]
+		first, second := a.Acted[0], a.Acted[1]
+		want := rule.Identity{Agent: "release-bot", Person: "corp:Ann@example.com", Session: "s2", Claimed: []string{"session"}}
+		if diff := cmp.Diff(want, first.Identity); diff != "" || first.Actor != "key:bot" || first.Evaluations != 3 || first.EvaluationID == "" || first.At.IsZero() {
+			t.Errorf("the first: %+v\n%s", first, diff)
+		}
+		want = rule.Identity{Agent: "Cursor", Person: "bo", Claimed: []string{"person", "agent"}}
+		if diff := cmp.Diff(want, second.Identity); diff != "" || second.Evaluations != 1 {
+			t.Errorf("the second: %+v\n%s", second, diff)
+		}
+		for query, total := range map[string]int{"agent=cursor": 1, "person=BO": 1, "agent=codex": 0, "person=cursor": 0, "session=s1": 0, "agent=cursor&status=resolved": 0} {
+			if got := w.list(query); got.Total != total {
+				t.Errorf("?%s finds %d alerts, want %d", query, got.Total, total)
+			}
+		}
+		if len(w.published) != 1 || !strings.Contains(string(w.published[0].Data), `"agent":"release-bot","session":"s2","claimed":["session"],"evaluations":3`) {
+			t.Errorf("published: %s", w.published[0].Data)
+		}
+		n.call("POST", "/api/v1/alerts/"+a.ID+"/acknowledge", nil).want(http.StatusOK)
+		if bodies, _ := n.auditBodies(audit.KindAlert); len(bodies) != 1 || !strings.Contains(bodies[0], "release-bot") {
+			t.Errorf("audit entries: %q", bodies)
+		}
+		n.call("POST", "/api/v1/alerts/"+a.ID+"/resolve", nil).want(http.StatusOK)
+		w.now = w.now.Add(time.Minute)
+		w.sweep() // names them, too
+		if got := w.list("agent=release-bot&status=active"); got.Total != 1 || len(got.Alerts[0].Acted) != 2 {
+			t.Errorf("raised by a sweep: %+v", got)
+		}
+	})
 }

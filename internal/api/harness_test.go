@@ -263,7 +263,7 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 	agents := acting.New(acting.Config{Store: acting.Store{Updater: s, Agents: s.Agents, Projects: s.Projects}, Now: time.Now, Publish: webhooks.Publish})
 	approvals := approval.New(approval.Config{
 		Store: approval.Store{Updater: s, Approvals: s.Approvals, Projects: s.Projects}, Views: live, Publish: webhooks.Publish, Site: "https://tenet.example.com",
-		Poll: 50 * time.Millisecond, Logger: logger, Now: n.now, Explained: n.logged.CheckRow,
+		Poll: 50 * time.Millisecond, Logger: logger, Now: n.now, InForce: n.logged,
 	})
 	n.privacy = privacy.New(privacy.Config{
 		Store: s, Read: s.PersonalKeys, Retention: s.Retention, Projects: s.Projects, Audit: s.Audit, Now: n.now, Explained: n.logged.CheckStored,

@@ -47,6 +47,7 @@ import (
 	"tenet/internal/rule"
 	"tenet/internal/sandbox"
 	"tenet/internal/search"
+	"tenet/internal/store"
 	"tenet/internal/webhook"
 	"tenet/internal/wire"
 )
@@ -149,6 +150,9 @@ func (a *App) assembleRules(p *parts, registry *prometheus.Registry, queue job.Q
 			Updater: s, Alerts: s.Alerts, Audit: s.Audit, Counts: s.Counts, Feedback: s.Feedback, Health: s.Health, Projects: s.Projects, Rules: s.Rules,
 			Releases: s.Releases, TestCases: s.TestCases, Waivers: s.Waivers,
 		},
+		Denials: func(ctx context.Context, projectID, ruleID string, since time.Time, limit int) ([]store.AuditEntry, error) {
+			return p.index.Denials(ctx, projectID, ruleID, since, limit)
+		},
 		Views: a.live, Alerts: p.alerts, Now: now, Logger: log, Off: !cfg.Alerts, Working: func() bool { return a.working },
 		Settings: health.Settings{
 			DormantAfter: time.Duration(cfg.AlertDormantDays) * day, DenyRate: cfg.AlertDenyRate, DenyWindow: cfg.AlertDenyDays,
@@ -177,7 +181,7 @@ func (a *App) assembleRules(p *parts, registry *prometheus.Registry, queue job.Q
 		Site: cmp.Or(strings.TrimSuffix(cfg.PublicURL, "/"), "http://"+cfg.Listen), Poll: cfg.PollInterval, Logger: log, Now: now,
 	}
 	if a.edge == nil {
-		approvals.Explained = a.recorded.inForce.CheckRow
+		approvals.InForce = a.recorded.inForce
 	}
 	p.approvals = approval.New(approvals)
 	return nil

@@ -28,16 +28,23 @@ type Store struct {
 	Projects  store.ProjectReader
 }
 
-// Config sets up [New]. All fields but Publish, Explained, Site and Poll are required.
+// InForce knows which rows the audit log explains; evidence.InForce is one. Its errors are [store.ErrDamaged] for others.
+type InForce interface {
+	// CheckRow checks a row as it is stored.
+	CheckRow(ctx context.Context, projectID, kind, id string) error
+	// CheckRowIn checks it inside a transaction that has locked the chain of the project and the row.
+	CheckRowIn(ctx context.Context, tx store.Tx, projectID, kind, id string) error
+}
+
+// Config sets up [New]. All fields but Publish, InForce, Site and Poll are required.
 type Config struct {
 	Store Store
 	// Views have the policies of projects, and their rules.
 	Views corpus.Views
 	// Publish sends an event to webhooks as part of a transaction; nil publishes nothing.
 	Publish func(ctx context.Context, tx store.Tx, e rule.Event) error
-	// Explained, if not nil, returns an error with [store.ErrDamaged] unless the audit log explains the row of an approval: nobody has granted it by a
-	// change of the database alone.
-	Explained func(ctx context.Context, projectID, kind, id string) error
+	// InForce compares the rows of approvals with the audit log, so that nobody grants one by a change of the database alone; nil compares nothing.
+	InForce InForce
 	// Site is the address at which browsers reach the console, without a path; empty makes links without one.
 	Site string
 	// Poll is the time between two looks for decisions on other nodes while somebody waits; 0 means 250 ms.
@@ -77,8 +84,8 @@ func (s *Approvals) Open(ctx context.Context, projectID, subjectHash string) ([]
 		if a.Lapsed(now) {
 			continue
 		}
-		if a.State == rule.ApprovalApproved && s.cfg.Explained != nil {
-			if err := s.cfg.Explained(ctx, projectID, store.ApprovalInForce, a.ID); err != nil {
+		if a.State == rule.ApprovalApproved && s.cfg.InForce != nil {
+			if err := s.cfg.InForce.CheckRow(ctx, projectID, store.ApprovalInForce, a.ID); err != nil {
 				return nil, err
 			}
 		}
@@ -218,7 +225,7 @@ func (s *Approvals) event(t rule.EventType, a *store.ApprovalRecord, view *corpu
 // Use takes one use of an approval for an evaluation, in the transaction that records the evaluation. It is a conflict if the approval
 // cannot be used any more, and if it is not the requester's.
 func (s *Approvals) Use(ctx context.Context, tx store.Tx, projectID, id, requester, evaluationID string) error {
-	a, err := tx.Approvals.Get(ctx, projectID, id)
+	a, err := s.cfg.hold(ctx, tx, projectID, id)
 	if err != nil {
 		return err
 	}
@@ -245,6 +252,20 @@ func (s *Approvals) Get(ctx context.Context, projectID, id string) (rule.Approva
 		return rule.Approval{}, err
 	}
 	return s.answer(ctx, &a), nil
+}
+
+// hold returns an approval that nobody changes until the transaction ends, which has locked the chain of the project. The error is
+// [store.ErrDamaged] if the audit log does not explain it as it is.
+func (c *Config) hold(ctx context.Context, tx store.Tx, projectID, id string) (store.ApprovalRecord, error) {
+	if err := tx.Approvals.Hold(ctx, projectID, id); err != nil {
+		return store.ApprovalRecord{}, err
+	}
+	if c.InForce != nil {
+		if err := c.InForce.CheckRowIn(ctx, tx, projectID, store.ApprovalInForce, id); err != nil {
+			return store.ApprovalRecord{}, err
+		}
+	}
+	return tx.Approvals.Get(ctx, projectID, id)
 }
 
 func (s *Approvals) read(ctx context.Context, projectID, id string) (store.ApprovalRecord, error) {

@@ -88,7 +88,7 @@ func (s *Approvals) change(
 		if _, err := tx.Audit.Lock(ctx, projectID); err != nil {
 			return err
 		}
-		if a, err = tx.Approvals.Get(ctx, projectID, id); err != nil {
+		if a, err = s.cfg.hold(ctx, tx, projectID, id); err != nil {
 			return err
 		}
 		now := rule.Instant(s.cfg.Now())

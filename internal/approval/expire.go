@@ -3,6 +3,7 @@ package approval
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"tenet/internal/job"
@@ -35,12 +36,23 @@ func (s *Approvals) Expire(ctx context.Context, _ wire.Job, progress func(done, 
 		if err != nil || len(due) == 0 {
 			return err
 		}
+		settled := 0
 		for i := range due {
-			if err := s.settleDue(ctx, &due[i]); err != nil {
+			err := s.settleDue(ctx, &due[i])
+			if errors.Is(err, store.ErrDamaged) { // it serves nothing, and must not delay others
+				s.cfg.Logger.ErrorContext(ctx, "an approval is left as it is: the audit log does not explain it", slog.String("project", due[i].ProjectID),
+					slog.String("approval", due[i].ID), slog.Any("error", err))
+				continue
+			}
+			if err != nil {
 				return err
 			}
+			settled++
 			done++
 			progress(done, done)
+		}
+		if settled == 0 {
+			return nil
 		}
 	}
 	return nil
@@ -58,7 +70,7 @@ func (s *Approvals) settleDue(ctx context.Context, due *store.ApprovalRecord) er
 		if _, err := tx.Audit.Lock(ctx, due.ProjectID); err != nil {
 			return err
 		}
-		a, err := tx.Approvals.Get(ctx, due.ProjectID, due.ID)
+		a, err := s.cfg.hold(ctx, tx, due.ProjectID, due.ID)
 		if err != nil {
 			return err
 		}

@@ -201,12 +201,24 @@ func (b *Conflicts) raise(ctx context.Context, tx store.Tx, c *store.Conflict, r
 		return nil
 	}
 	one, other := rules[c.RuleID], rules[c.OtherID]
+	acted := rule.ActedBy{Actor: one.UpdatedBy, At: one.UpdatedAt}
+	switch {
+	case c.DecidedBy != "" && c.DecidedAt != nil: // a person has recorded it
+		acted = rule.ActedBy{Actor: c.DecidedBy, At: *c.DecidedAt}
+	case other.UpdatedAt.After(one.UpdatedAt):
+		acted = rule.ActedBy{Actor: other.UpdatedBy, At: other.UpdatedAt}
+	}
+	var by []rule.ActedBy
+	if acted.Actor != "" {
+		by = append(by, acted)
+	}
 	return b.cfg.Raise(ctx, tx, rule.Alert{
 		ID: audit.NewID(), ProjectID: c.ProjectID, Type: rule.ConflictDetected, Status: rule.AlertActive, RuleID: c.RuleID, CreatedAt: c.DetectedAt,
 		Message: fmt.Sprintf("%s conflicts with %s: %s", one.Label(), other.Label(), c.Reason),
 		Metadata: map[string]any{
 			"other_rule_id": c.OtherID, "reason": c.Reason, "confidence": c.Confidence, "conflict_id": c.ID,
 		},
+		Acted: by,
 	})
 }
 

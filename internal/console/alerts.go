@@ -20,7 +20,10 @@ import (
 var alertStatuses = []rule.AlertStatus{rule.AlertActive, rule.AlertAcknowledged, rule.AlertDone}
 
 // alertFilters are the names of the parameters of the list, for the API too.
-var alertFilters = []string{"status", "alert_type", "rule_id"}
+var alertFilters = []string{"status", "alert_type", "rule_id", "agent", "person", "session"}
+
+// shownActed is how many of those who have caused an alert its row names.
+const shownActed = 3
 
 // alerts is the view of the list of alerts.
 type alerts struct {

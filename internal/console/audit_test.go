@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"encoding/csv"
+	"encoding/json"
 	"fmt"
 	"html"
 	"net/http"
@@ -165,6 +166,24 @@ func TestAlertsWithoutScripts(t *testing.T) {
 	if r := n.signedIn(n.key("viewer", "viewer", "default")).post("/p/default/alerts", "do", "resolve", "alert", a.ID); r.status != http.StatusForbidden {
 		t.Errorf("a viewer resolves an alert: %d", r.status)
 	}
+}
+
+// TestAlertsNameWhoActed shows whose denials have raised an alert.
+func TestAlertsNameWhoActed(t *testing.T) {
+	n := newNode(t, map[string]string{"alert_deny_min": "2"})
+	for range 2 {
+		body := `{"files": [{"path": "a.py", "content": "eval(x)\n"}], "agent": "codex", "on_behalf_of": "ann", "session": "s1"}`
+		if _, err := client.Call(t.Context(), n.api, op.Evaluate, any(json.RawMessage(body))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := client.Get(t.Context(), n.api, op.GetInsights); err != nil { // counts the evaluations
+		t.Fatal(err)
+	}
+	v := n.visitor()
+	has(t, v.get("/p/default/alerts?agent=Codex&person=ann").body, "High deny rate", "agent codex (claimed)", "for ann (claimed)", "session s1", "2 denials", "1 to 1 of 1")
+	has(t, v.get("/p/default/alerts?agent=cursor").body, "No alert matches these filters.")
+	has(t, v.get("/p/default/alerts?agent="+strings.Repeat("x", 300)).body, "agent")
 }
 
 // TestWebhooksWithoutScripts makes, tests, changes, rotates, redelivers and deletes.

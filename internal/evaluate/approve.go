@@ -297,14 +297,23 @@ func approveAsRecorded(r *run) {
 // errApprovalGone rolls a record back whose approval somebody else has used up, or withdrawn.
 var errApprovalGone = errors.New("evaluate: the approval cannot be used any more")
 
+// unexplainedApproval is the error about an approval that the audit log does not explain. It hides its code, which is that of a database
+// that cannot be used: only the evaluation that wants to use the approval fails, and not those that are recorded with it.
+type unexplainedApproval struct{ err error }
+
+func (e unexplainedApproval) Error() string { return e.err.Error() }
+
 // also returns the part of the transaction of the record that uses or stores an approval; nil for none.
 func (c *confirmation) also(r *run, requester string) func(ctx context.Context, tx store.Tx) error {
 	switch {
 	case c.used != nil:
 		return func(ctx context.Context, tx store.Tx) error {
 			err := r.e.cfg.Approvals.Use(ctx, tx, r.req.ProjectID, c.used.ID, requester, r.answer.EvaluationID)
-			if rule.CodeOf(err) == rule.CodeConflict {
+			switch {
+			case rule.CodeOf(err) == rule.CodeConflict:
 				return errors.Join(errApprovalGone, err)
+			case errors.Is(err, store.ErrDamaged):
+				return unexplainedApproval{err}
 			}
 			return err
 		}

@@ -19,6 +19,9 @@ import (
 func (r *run) record(ctx context.Context) error {
 	for {
 		err := appendRecord(ctx, r)
+		if damaged, ok := errors.AsType[unexplainedApproval](err); ok {
+			return damaged.err
+		}
 		if !errors.Is(err, errApprovalGone) {
 			return err
 		}

@@ -303,6 +303,44 @@ func (f *InForce) CheckRow(ctx context.Context, projectID, kind, id string) erro
 	return f.Check(ctx, projectID, mark, rows, nil)
 }
 
+// CheckRowIn is [InForce.CheckRow] inside a transaction that has locked the chain of the project, and the row against changes by others: it knows
+// the entries that the transaction has written itself.
+func (f *InForce) CheckRowIn(ctx context.Context, tx store.Tx, projectID, kind, id string) error {
+	rows, err := tx.InForce.Rows(ctx, projectID, kind, []string{id})
+	if err != nil {
+		return err
+	}
+	if len(rows) == 0 {
+		return rule.NotFound(kind, id)
+	}
+	e, err := f.follow(ctx, projectID)
+	if err != nil {
+		return err
+	}
+	n := name{kind, id}
+	here := &explained{seq: e.seq, whole: e.whole, rows: map[name]state{}, before: map[name][]state{}}
+	if now, ok := e.rows[n]; ok {
+		here.rows[n] = now
+	}
+	e.mu.Unlock()
+	for {
+		list, err := tx.InForce.Recorded(ctx, projectID, f.kinds, here.seq, recordedPage)
+		if err == nil {
+			err = here.read(list)
+		}
+		if err != nil {
+			return err
+		}
+		if len(list) < recordedPage {
+			break
+		}
+	}
+	if problems := here.compare(here.seq, rows, nil, f.strict.Load()); len(problems) > 0 {
+		return unexplained(projectID, summary(problems))
+	}
+	return nil
+}
+
 // SweepEvery is the time between two comparisons of what is read without a check of its own.
 const SweepEvery = 15 * time.Second
 

@@ -45,7 +45,7 @@ func NewAlerts(cfg AlertsConfig) *Alerts {
 
 func (b *Alerts) instant() time.Time { return rule.Instant(b.cfg.Now()) }
 
-// Raise makes an alert of ProjectID, Type, RuleID or Edge, Message and Metadata, as part of the caller's transaction, and publishes
+// Raise makes an alert of ProjectID, Type, RuleID or Edge, Message, Metadata and Acted, as part of the caller's transaction, and publishes
 // it. It does nothing if an alert of the type and rule or edge is open. The error is not_found without the rule.
 func (b *Alerts) Raise(ctx context.Context, tx store.Tx, a rule.Alert) error {
 	r, err := ruleOf(ctx, tx, &a)
@@ -57,7 +57,7 @@ func (b *Alerts) Raise(ctx context.Context, tx store.Tx, a rule.Alert) error {
 	}
 	fresh := rule.Alert{
 		ID: audit.NewID(), ProjectID: a.ProjectID, Type: a.Type, Status: rule.AlertActive, RuleID: r.ID, Edge: a.Edge, Message: a.Message,
-		Metadata: a.Metadata, CreatedAt: b.instant(),
+		Metadata: a.Metadata, Acted: a.Acted, CreatedAt: b.instant(),
 	}
 	made, err := tx.Alerts.Insert(ctx, fresh)
 	if err != nil || !made {

@@ -3,6 +3,7 @@ package health
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"math"
 	"slices"
 	"time"
@@ -19,6 +20,8 @@ type conditions struct {
 	alerts   *Alerts
 	settings Settings
 	now      func() time.Time
+	denials  Denials
+	log      *slog.Logger
 }
 
 // found is the state of one condition over a project.
@@ -58,6 +61,7 @@ func (c *conditions) apply(ctx context.Context, f found) error {
 		return err
 	}
 	hold := slices.DeleteFunc(f.hold, func(a rule.Alert) bool { return quiet[a.RuleID] })
+	c.name(ctx, hold)
 	for batch := range slices.Chunk(hold, alertBatch) {
 		err := c.store.Update(ctx, func(tx store.Tx) (err error) {
 			hold := batch
@@ -264,9 +268,9 @@ func (c *conditions) denyAlert(r *rule.Rule, n *store.RuleCount) rule.Alert {
 	}
 }
 
-// counted raises alerts of high deny rates and settles those of dormant rules, of the rules whose verdicts tx counts. The next
-// sweep does the rest.
-func (c *conditions) counted(ctx context.Context, tx store.Tx, projectID string, ruleIDs []string) error {
+// counted raises alerts of high deny rates and settles those of dormant rules, of the rules whose verdicts tx counts. acted
+// names who asked for the denials of a rule. The next sweep does the rest.
+func (c *conditions) counted(ctx context.Context, tx store.Tx, projectID string, ruleIDs []string, acted map[string][]rule.ActedBy) error {
 	counts, err := tx.Counts.Rules(ctx, c.window(projectID, ruleIDs))
 	if err != nil {
 		return err
@@ -284,7 +288,9 @@ func (c *conditions) counted(ctx context.Context, tx store.Tx, projectID string,
 			return err
 		}
 		if r.InForce(c.now()) {
-			hold = append(hold, c.denyAlert(&r, &counts[i]))
+			a := c.denyAlert(&r, &counts[i])
+			a.Acted = acted[r.ID]
+			hold = append(hold, a)
 		}
 	}
 	if len(hold) > 0 {

@@ -132,6 +132,12 @@ func (m *Monitor) countSome(ctx context.Context, projectID string, pause int) (i
 	if err != nil || counts.Mark.Seq == mark.Seq {
 		return mark.Seq, err
 	}
+	var acted map[string][]rule.ActedBy
+	if !m.cfg.Off && len(counts.Rules) > 0 {
+		if acted, err = m.conditions.rising(ctx, projectID, counts.Rules); err != nil {
+			return mark.Seq, err
+		}
+	}
 	err = m.cfg.Store.Update(ctx, func(tx store.Tx) error {
 		if err := tx.Counts.Add(ctx, counts); err != nil {
 			return err
@@ -139,7 +145,7 @@ func (m *Monitor) countSome(ctx context.Context, projectID string, pause int) (i
 		if m.cfg.Off || len(counts.Rules) == 0 {
 			return nil
 		}
-		return m.conditions.counted(ctx, tx, projectID, ruleIDs(counts.Rules))
+		return m.conditions.counted(ctx, tx, projectID, ruleIDs(counts.Rules), acted)
 	})
 	if rule.CodeOf(err) == rule.CodeConflict {
 		now, readErr := m.cfg.Store.Counts.Mark(ctx, projectID)

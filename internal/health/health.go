@@ -36,6 +36,8 @@ type Config struct {
 	Store  Store
 	Views  corpus.Views
 	Alerts *Alerts
+	// Denials finds the evaluations that alerts about high rates are about; nil leaves them without the names of who asked.
+	Denials Denials
 	// Off is set where nothing happens in the background: no job counts and sweeps, and counting raises no alerts.
 	Off bool
 	// Working reports whether background jobs run. While they do not, an answer counts all entries itself. Nil means that they run.
@@ -45,6 +47,9 @@ type Config struct {
 	Now    func() time.Time
 	Logger *slog.Logger // nil logs nothing
 }
+
+// Denials returns the newest evaluations since a time that broke a rule, newest first and limit at most.
+type Denials func(ctx context.Context, projectID, ruleID string, since time.Time, limit int) ([]store.AuditEntry, error)
 
 // Settings are the bounds beyond which alerts are raised. Zero fields take the defaults.
 type Settings struct {
@@ -95,7 +100,7 @@ func New(cfg Config) *Monitor {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Monitor{cfg: cfg, conditions: conditions{cfg.Store, cfg.Views, cfg.Alerts, cfg.Settings, cfg.Now}}
+	return &Monitor{cfg: cfg, conditions: conditions{cfg.Store, cfg.Views, cfg.Alerts, cfg.Settings, cfg.Now, cfg.Denials, cfg.Logger}}
 }
 
 // Kinds of the jobs that count, measure and sweep.

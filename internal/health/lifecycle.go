@@ -18,6 +18,8 @@ type Filter struct {
 	Status rule.AlertStatus
 	Type   rule.AlertType
 	Rule   string // id or slug; not_found if there is no such rule
+	// Agent, Person and Session are as in [store.AlertFilter].
+	Agent, Person, Session string
 }
 
 // List returns a page of alerts, newest first, and how many match; not_found without the project.
@@ -25,7 +27,7 @@ func (b *Alerts) List(ctx context.Context, projectID string, f Filter, offset, l
 	if _, err := b.cfg.Store.Projects.Get(ctx, projectID); err != nil {
 		return nil, 0, err
 	}
-	q := store.AlertFilter{ProjectID: projectID, Status: f.Status, Type: f.Type, Offset: offset, Limit: limit}
+	q := store.AlertFilter{ProjectID: projectID, Status: f.Status, Type: f.Type, Agent: f.Agent, Person: f.Person, Session: f.Session, Offset: offset, Limit: limit}
 	if f.Rule != "" {
 		r, err := b.cfg.Store.Rules.Get(ctx, projectID, f.Rule)
 		if err != nil {

@@ -89,18 +89,34 @@ const (
 
 // Alert reports that something is wrong with a rule or an edge. Of one type and rule or edge at most one is open.
 type Alert struct {
-	ID             string         `json:"id" format:"uuid" doc:"Alert identifier."`
-	ProjectID      string         `json:"project_id" doc:"Project of the rule or edge."`
-	Type           AlertType      `json:"type" enum:"dormant_rule,high_deny_rate,health_decline,conflict_detected,edge_stale,edge_silent,spool_growing" doc:"What is wrong."`
-	Status         AlertStatus    `json:"status" enum:"active,acknowledged,resolved" doc:"How far it has come."`
-	RuleID         string         `json:"rule_id" doc:"Rule concerned; empty if it is an edge."`
-	Edge           string         `json:"edge,omitempty" doc:"Name of the edge concerned; absent if it is a rule."`
-	Message        string         `json:"message" doc:"What is wrong, for people."`
-	Metadata       map[string]any `json:"metadata" doc:"What was measured; the keys go with the type."`
-	CreatedAt      time.Time      `json:"created_at" doc:"When it was raised."`
-	AcknowledgedAt *time.Time     `json:"acknowledged_at" doc:"When somebody took it on."`
-	AcknowledgedBy string         `json:"acknowledged_by" doc:"Who took it on."`
-	ResolvedAt     *time.Time     `json:"resolved_at" doc:"When it ended."`
-	ResolvedBy     string         `json:"resolved_by" doc:"Who ended it; system if its condition had ended."`
-	ResolutionNote string         `json:"resolution_note" doc:"What was said when it ended."`
+	ID        string         `json:"id" format:"uuid" doc:"Alert identifier."`
+	ProjectID string         `json:"project_id" doc:"Project of the rule or edge."`
+	Type      AlertType      `json:"type" enum:"dormant_rule,high_deny_rate,health_decline,conflict_detected,edge_stale,edge_silent,spool_growing" doc:"What is wrong."`
+	Status    AlertStatus    `json:"status" enum:"active,acknowledged,resolved" doc:"How far it has come."`
+	RuleID    string         `json:"rule_id" doc:"Rule concerned; empty if it is an edge."`
+	Edge      string         `json:"edge,omitempty" doc:"Name of the edge concerned; absent if it is a rule."`
+	Message   string         `json:"message" doc:"What is wrong, for people."`
+	Metadata  map[string]any `json:"metadata" doc:"What was measured; the keys go with the type."`
+	// Acted is empty for alerts that nobody's act raises.
+	Acted          []ActedBy  `json:"acted,omitempty" nullable:"false" doc:"Who asked for the newest evaluations behind the alert, or changed the rule that conflicts; the latest first. Absent if nobody's act raises it."`
+	CreatedAt      time.Time  `json:"created_at" doc:"When it was raised."`
+	AcknowledgedAt *time.Time `json:"acknowledged_at" doc:"When somebody took it on."`
+	AcknowledgedBy string     `json:"acknowledged_by" doc:"Who took it on."`
+	ResolvedAt     *time.Time `json:"resolved_at" doc:"When it ended."`
+	ResolvedBy     string     `json:"resolved_by" doc:"Who ended it; system if its condition had ended."`
+	ResolutionNote string     `json:"resolution_note" doc:"What was said when it ended."`
+}
+
+// MaxActed bounds [Alert.Acted].
+const MaxActed = 10
+
+// ActedBy names somebody whose acts have raised an [Alert].
+type ActedBy struct {
+	Actor string `json:"actor" doc:"Key or person that asked." example:"key:ci"`
+	// Identity is the zero one where the actor says it all. Its session is that of the latest act.
+	Identity
+
+	Evaluations  int       `json:"evaluations,omitempty" doc:"Of the newest denials that were looked at, 100 at most, those of this actor, agent and person; absent for changes of rules."`
+	EvaluationID string    `json:"evaluation_id,omitempty" doc:"The latest of them."`
+	At           time.Time `json:"at" doc:"When they last acted."`
 }

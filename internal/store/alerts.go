@@ -14,8 +14,11 @@ type AlertFilter struct {
 	Type      rule.AlertType
 	RuleID    string
 	Edge      string // name of an edge
-	Offset    int
-	Limit     int
+	// Agent, Person and Session select the alerts that name them in Acted; letter case does not count, and a person is found without the name
+	// of the identity provider too.
+	Agent, Person, Session string
+	Offset                 int
+	Limit                  int
 }
 
 // AlertCount is how many alerts of a type are in a status.
@@ -46,7 +49,7 @@ type AlertTx interface {
 
 	// Insert stores a new alert and reports whether it did. It does not if an alert of the same type and rule is
 	// unresolved. Of concurrent transactions, one inserts it. Its rule must exist; an alert without a rule is of the type and
-	// edge.
+	// edge. At most [rule.MaxActed] of those who acted are stored.
 	Insert(ctx context.Context, a rule.Alert) (bool, error)
 	// Update changes the status of an alert and who has acknowledged and resolved it; not_found without it.
 	Update(ctx context.Context, a rule.Alert) error

@@ -55,6 +55,8 @@ type ApprovalTx interface {
 
 	// Insert stores a new approval; conflict if the id is taken, not_found without the project.
 	Insert(ctx context.Context, a ApprovalRecord) error
+	// Hold keeps everybody else from changing an approval until the transaction ends, by a statement of their own too; not_found without it.
+	Hold(ctx context.Context, projectID, id string) error
 	// Update stores the new state of an approval whose stored revision is the one before a.Revision; conflict if it is another.
 	Update(ctx context.Context, a ApprovalRecord) error
 }

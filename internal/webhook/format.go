@@ -180,6 +180,8 @@ func summary(e *store.WebhookEvent) (title string, lines []string) {
 		Environments                                                  []struct{ Environment string }
 		Repository, Agent, Person, Server, Edge                       string
 		Tools                                                         []rule.ToolChange
+		Identity                                                      *rule.Identity
+		Acted                                                         []rule.ActedBy
 		SuspendedBy                                                   string `json:"suspended_by"`
 		LiftedBy                                                      string `json:"lifted_by"`
 		LiftReason                                                    string `json:"lift_reason"`
@@ -201,9 +203,9 @@ func summary(e *store.WebhookEvent) (title string, lines []string) {
 	case rule.ApprovalRequested, rule.ApprovalDecided:
 		return approvalSummary(e)
 	case rule.AlertCreated:
-		return "Alert: " + words(d.Type), nonEmpty(d.Message, about("Rule", d.RuleID), about("Edge", d.Edge))
+		return "Alert: " + words(d.Type), append(nonEmpty(d.Message, about("Rule", d.RuleID), about("Edge", d.Edge)), acted(d.Acted)...)
 	case rule.AlertResolved:
-		return "Alert resolved: " + words(d.Type), nonEmpty(d.Message, d.Note, about("Rule", d.RuleID), about("Edge", d.Edge))
+		return "Alert resolved: " + words(d.Type), append(nonEmpty(d.Message, d.Note, about("Rule", d.RuleID), about("Edge", d.Edge)), acted(d.Acted)...)
 	case rule.EvaluationViolated:
 		for _, v := range d.Violations {
 			name := v.RuleSlug
@@ -212,10 +214,14 @@ func summary(e *store.WebhookEvent) (title string, lines []string) {
 			}
 			lines = append(lines, strings.Join(nonEmpty(name, v.RuleStatement, v.IssueDescription), ": "))
 		}
-		if len(lines) == 1 {
-			return "A rule was violated", lines
+		title, n := "A rule was violated", len(lines)
+		if n != 1 {
+			title = fmt.Sprintf("%d rules were violated", n)
 		}
-		return fmt.Sprintf("%d rules were violated", len(lines)), lines
+		if who := about("By", identity(d.Identity)); who != "" {
+			lines = append([]string{who}, lines...)
+		}
+		return title, lines
 	case rule.SnapshotDeployed:
 		verb := "deployed to "
 		if d.Action == "rollback" {
@@ -269,6 +275,34 @@ func summary(e *store.WebhookEvent) (title string, lines []string) {
 		return "Tenet can reach you", nonEmpty(d.Message)
 	}
 	return words(string(e.Type)), nil
+}
+
+// identity names an agent, its person and its session, and what of it is only a claim; empty for nil.
+func identity(i *rule.Identity) string {
+	if i == nil {
+		return ""
+	}
+	name := func(what, field, value string) string {
+		if value != "" && i.Claims(field) {
+			value += " (claimed)"
+		}
+		return about(what, value)
+	}
+	return strings.Join(nonEmpty(name("agent", "agent", i.Agent), name("for", "person", i.Person), name("session", "session", i.Session)), ", ")
+}
+
+// acted has a line for each of those who have caused an alert.
+func acted(list []rule.ActedBy) []string {
+	var lines []string
+	for i := range list {
+		who := &list[i]
+		line := "By " + strings.Join(nonEmpty(who.Actor, identity(&who.Identity)), ", ")
+		if who.Evaluations > 0 {
+			line += ": " + text.Plural(who.Evaluations, "denial")
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // named is a name for the end of a headline.

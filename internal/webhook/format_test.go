@@ -70,6 +70,10 @@ func TestSlackMessages(t *testing.T) {
 			store.WebhookEvent{Type: rule.AlertCreated, Severity: rule.High, Data: json.RawMessage(`{"type":"high_deny_rate","message":"Denies much.","rule_id":"r-1"}`)},
 			"[HIGH] Alert: high deny rate", "Denies much.\nRule r-1\nalert.created · project p · 2026-01-02T03:04:05Z · id\n",
 		},
+		"alert by agents": {
+			store.WebhookEvent{Type: rule.AlertCreated, Data: json.RawMessage(`{"type":"high_deny_rate","message":"Denies much.","acted":[{"actor":"key:ci","agent":"codex","person":"ann","session":"s1","claimed":["agent","session"],"evaluations":3},{"actor":"key:bot","evaluations":1}]}`)},
+			"Alert: high deny rate", "Denies much.\nBy key:ci, agent codex (claimed), for ann, session s1 (claimed): 3 denials\nBy key:bot: 1 denial\n",
+		},
 		"resolved": {
 			store.WebhookEvent{Type: rule.AlertResolved, Data: json.RawMessage(`{"type":"dormant_rule","message":"Slept.","resolution_note":"Awake."}`)},
 			"Alert resolved: dormant rule", "Slept.\nAwake.\n",
@@ -77,6 +81,10 @@ func TestSlackMessages(t *testing.T) {
 		"violation": {
 			store.WebhookEvent{Type: rule.EvaluationViolated, Severity: rule.Critical, Data: json.RawMessage(`{"violations":[{"rule_id":"x","rule_slug":"SEC-1","rule_statement":"No keys.","issue_description":"A key."}]}`)},
 			"[CRITICAL] A rule was violated", "SEC-1: No keys.: A key.\n",
+		},
+		"violation by an agent": {
+			store.WebhookEvent{Type: rule.EvaluationViolated, Data: json.RawMessage(`{"identity":{"agent":"codex","person":"ann","claimed":["person"]},"violations":[{"rule_slug":"SEC-1"},{"rule_slug":"SEC-2"}]}`)},
+			"2 rules were violated", "By agent codex, for ann (claimed)\nSEC-1\nSEC-2\n",
 		},
 		"deployed": {
 			store.WebhookEvent{Type: rule.SnapshotDeployed, Data: json.RawMessage(`{"environment":"production","snapshot_id":"s-1","action":"deploy","deployed_by":"ann"}`)},

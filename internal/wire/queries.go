@@ -36,6 +36,10 @@ type AlertQuery struct {
 	Status string `query:"status" doc:"active, acknowledged or resolved, in any letter case."`
 	Type   string `query:"alert_type" doc:"dormant_rule, high_deny_rate, health_decline, conflict_detected, edge_stale, edge_silent or spool_growing, in any letter case."`
 	RuleID string `query:"rule_id" doc:"Only alerts about this rule; id or slug."`
+
+	Agent   string `query:"agent" maxLength:"256" doc:"Only alerts that name this agent among those who acted, verified or claimed. Letter case does not count." example:"claude-code"`
+	Person  string `query:"person" maxLength:"256" doc:"Only alerts that name this person, with or without the name of the provider." example:"ann@example.com"`
+	Session string `query:"session" maxLength:"256" doc:"Only alerts that name this session of an agent."`
 	OffsetQuery
 }
 

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"math"
 	"slices"
+	"time"
 
 	"tenet/internal/audit"
 	"tenet/internal/rule"
@@ -75,6 +76,24 @@ func (x *Index) Find(ctx context.Context, projectID string, f wire.EvaluationQue
 			return Result{}, invalid("cursor", err)
 		}
 	}
+	var walk func() (Result, error)
+	if f.Cursor == "" && q.ofEntries() {
+		walk = func() (Result, error) { return x.walk(ctx, projectID, &f) }
+	}
+	return x.gather(ctx, projectID, q, page, walk)
+}
+
+// Denials returns the newest evaluations since a time that broke a rule, under a waiver or not, newest first and limit at most.
+func (x *Index) Denials(ctx context.Context, projectID, ruleID string, since time.Time, limit int) ([]store.AuditEntry, error) {
+	q := &query{since: &since, conditions: [][]store.Term{{
+		termOf(ruleOutcome, ruleID, string(wire.RuleViolated)), termOf(ruleOutcome, ruleID, string(wire.RuleWaived)),
+	}}}
+	r, err := x.gather(ctx, projectID, q, pager{before: math.MaxInt64, limit: limit}, nil)
+	return r.Entries, err
+}
+
+// gather returns the evaluations that match a query. Where entries are not indexed yet and too many, it leaves the search to walk, if that is not nil.
+func (x *Index) gather(ctx context.Context, projectID string, q *query, page pager, walk func() (Result, error)) (Result, error) {
 	if err := x.bringUp(ctx, projectID); err != nil {
 		return Result{}, err
 	}
@@ -86,8 +105,8 @@ func (x *Index) Find(ctx context.Context, projectID string, f wire.EvaluationQue
 	if err != nil {
 		return Result{}, err
 	}
-	if unsearched > 0 && f.Cursor == "" && q.ofEntries() {
-		return x.walk(ctx, projectID, &f)
+	if unsearched > 0 && walk != nil {
+		return walk()
 	}
 	r := Result{Unsearched: unsearched}
 	for _, e := range slices.Backward(recent) {

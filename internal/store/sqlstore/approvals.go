@@ -158,6 +158,16 @@ func (t approvalTable) Insert(ctx context.Context, a store.ApprovalRecord) error
 	return t.execRows(ctx, "insert rules of approval", "INSERT INTO approval_rules (project_id, rule_id, approval_id) VALUES ", 3, " ON CONFLICT DO NOTHING", args)
 }
 
+// Hold implements store.ApprovalTx. SQLite has one writer at a time.
+func (t approvalTable) Hold(ctx context.Context, projectID, id string) error {
+	query := "SELECT id FROM approvals WHERE project_id = ? AND id = ?"
+	if t.d.rowLocks {
+		query += " FOR UPDATE"
+	}
+	_, err := one(ctx, t.session, approvalsOf(projectID), "hold approval", query, []any{projectID, id}, textFields)
+	return notFound(err, "approval", id)
+}
+
 // Update implements store.ApprovalTx.
 func (t approvalTable) Update(ctx context.Context, a store.ApprovalRecord) error {
 	body, err := approvalBody(&a)

@@ -35,7 +35,12 @@ func testAlerts(t *testing.T, f *fixture) {
 	f.update(func(tx store.Tx) error { return tx.Projects.Create(f.ctx, project("q")) })
 	one, two := newRule(1, nil), newRule(2, nil)
 	f.insert(one, two)
+	acted := []rule.ActedBy{
+		{Actor: "key:ci", Identity: rule.Identity{Agent: "Claude-Code", Person: "corp:Ann@example.com", Session: "S1", Client: "wrapper", Claimed: []string{"session", "client"}}, Evaluations: 3, EvaluationID: "e3", At: at},
+		{Actor: "key:ci", Identity: rule.Identity{Agent: "claude-code", Person: "bo"}, Evaluations: 1, EvaluationID: "e1", At: at.Add(-time.Hour)},
+	}
 	denied, dormant, other := newAlert(11, rule.HighDenyRate, one.ID), newAlert(12, rule.DormantRule, one.ID), newAlert(13, rule.HighDenyRate, two.ID)
+	other.Acted = acted
 	for _, a := range []rule.Alert{denied, dormant, other} {
 		f.insertAlert(a, true)
 	}
@@ -59,6 +64,12 @@ func testAlerts(t *testing.T, f *fixture) {
 	list("another project", store.AlertFilter{ProjectID: "q", Limit: 10}, 0)
 	list("one type", store.AlertFilter{ProjectID: "p", Type: rule.DormantRule, Limit: 10}, 1, dormant)
 	list("one rule", store.AlertFilter{ProjectID: "p", RuleID: two.ID, Limit: 10}, 1, other)
+	list("an agent", store.AlertFilter{ProjectID: "p", Agent: "CLAUDE-code", Limit: 10}, 1, other)
+	list("the name that an agent gives itself", store.AlertFilter{ProjectID: "p", Agent: "wrapper", Limit: 10}, 1, other)
+	list("a person", store.AlertFilter{ProjectID: "p", Person: "corp:ann@example.com", Session: "s1", Limit: 10}, 1, other)
+	list("a person without the provider", store.AlertFilter{ProjectID: "p", Person: "ann@example.com", Limit: 10}, 1, other)
+	list("an agent as a person", store.AlertFilter{ProjectID: "p", Person: "claude-code", Limit: 10}, 0)
+	list("another person", store.AlertFilter{ProjectID: "p", Agent: "claude-code", Person: "cy", Limit: 10}, 0)
 
 	silent := newAlert(17, rule.EdgeSilent, "")
 	silent.Edge = "e1"
@@ -126,6 +137,15 @@ func testAlerts(t *testing.T, f *fixture) {
 		}
 	}
 	f.insertAlert(newAlert(16, rule.HighDenyRate, one.ID), true) // the one before is resolved
+
+	many := newAlert(20, rule.HealthDecline, two.ID)
+	for range rule.MaxActed + 5 {
+		many.Acted = append(many.Acted, acted[1])
+	}
+	f.insertAlert(many, true)
+	if got, err := f.s.Alerts.Get(f.ctx, "p", many.ID); err != nil || len(got.Acted) != rule.MaxActed {
+		t.Errorf("%d who acted are stored, want %d (%v)", len(got.Acted), rule.MaxActed, err)
+	}
 }
 
 func testRaceAlerts(t *testing.T, f *fixture) {

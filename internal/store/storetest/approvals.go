@@ -115,6 +115,8 @@ func testApprovals(t *testing.T, f *fixture) {
 		return tx.Approvals.Update(f.ctx, two)
 	})
 	f.fails(rule.CodeConflict, func(tx store.Tx) error { return tx.Approvals.Update(f.ctx, one) })
+	f.update(func(tx store.Tx) error { return tx.Approvals.Hold(f.ctx, "p", one.ID) })
+	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.Approvals.Hold(f.ctx, "q", one.ID) })
 	due(*two.EscalateAt)
 	due(until, two.ID, one.ID)
 	open("h", one.ID)

@@ -5,6 +5,27 @@ export interface AcceptCorpus {
   reason: string;
 }
 
+export interface ActedBy {
+  /** Key or person that asked. */
+  actor: string;
+  /** Agent that acts. */
+  agent?: string;
+  /** When they last acted. */
+  at: string;
+  /** Which of person, agent, session and client only the request itself claims. The others follow from its key or token. Absent if nothing is only claimed. */
+  claimed?: Array<string>;
+  /** Name that the request gives its agent, where its key or token names another: a claim of the request. */
+  client?: string;
+  /** The latest of them. */
+  evaluation_id?: string;
+  /** Of the newest denials that were looked at, 100 at most, those of this actor, agent and person; absent for changes of rules. */
+  evaluations?: number;
+  /** Person for whom the agent acts. */
+  person?: string;
+  /** Session of the agent: a claim of the request. */
+  session?: string;
+}
+
 export interface ActingAgent {
   /** Actor of its last request. */
   actor: string;
@@ -407,6 +428,8 @@ export interface Alert {
   acknowledged_at: string | null;
   /** Who took it on. */
   acknowledged_by: string;
+  /** Who asked for the newest evaluations behind the alert, or changed the rule that conflicts; the latest first. Absent if nobody's act raises it. */
+  acted?: Array<ActedBy>;
   /** When it was raised. */
   created_at: string;
   /** Name of the edge concerned; absent if it is a rule. */

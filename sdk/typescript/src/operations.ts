@@ -43,8 +43,8 @@ export class Operations {
   }
 
   /** List alerts. Newest first, with the number of each status regardless of the filters. */
-  listAlerts(parameters: { projectId?: string; status?: string; alertType?: string; ruleId?: string; limit?: number; offset?: number } = {}, options: CallOptions = {}): Promise<models.Alerts> {
-    return this.#caller.call({ method: "GET", path: "/api/v1/alerts", answer: "json", query: { project_id: parameters.projectId, status: parameters.status, alert_type: parameters.alertType, rule_id: parameters.ruleId, limit: parameters.limit, offset: parameters.offset }, again: true }, options);
+  listAlerts(parameters: { projectId?: string; status?: string; alertType?: string; ruleId?: string; agent?: string; person?: string; session?: string; limit?: number; offset?: number } = {}, options: CallOptions = {}): Promise<models.Alerts> {
+    return this.#caller.call({ method: "GET", path: "/api/v1/alerts", answer: "json", query: { project_id: parameters.projectId, status: parameters.status, alert_type: parameters.alertType, rule_id: parameters.ruleId, agent: parameters.agent, person: parameters.person, session: parameters.session, limit: parameters.limit, offset: parameters.offset }, again: true }, options);
   }
 
   /** Get an alert. */

@@ -115,6 +115,9 @@ class Operations:
         status: str | None = None,
         alert_type: str | None = None,
         rule_id: str | None = None,
+        agent: str | None = None,
+        person: str | None = None,
+        session: str | None = None,
         limit: int | None = None,
         offset: int | None = None,
     ) -> models.Alerts:
@@ -123,7 +126,7 @@ class Operations:
             "GET",
             "/api/v1/alerts",
             models.Alerts,
-            query={"project_id": project_id, "status": status, "alert_type": alert_type, "rule_id": rule_id, "limit": limit, "offset": offset},
+            query={"project_id": project_id, "status": status, "alert_type": alert_type, "rule_id": rule_id, "agent": agent, "person": person, "session": session, "limit": limit, "offset": offset},
             again=True,
         )
 
@@ -3708,6 +3711,9 @@ class AsyncOperations:
         status: str | None = None,
         alert_type: str | None = None,
         rule_id: str | None = None,
+        agent: str | None = None,
+        person: str | None = None,
+        session: str | None = None,
         limit: int | None = None,
         offset: int | None = None,
     ) -> models.Alerts:
@@ -3716,7 +3722,7 @@ class AsyncOperations:
             "GET",
             "/api/v1/alerts",
             models.Alerts,
-            query={"project_id": project_id, "status": status, "alert_type": alert_type, "rule_id": rule_id, "limit": limit, "offset": offset},
+            query={"project_id": project_id, "status": status, "alert_type": alert_type, "rule_id": rule_id, "agent": agent, "person": person, "session": session, "limit": limit, "offset": offset},
             again=True,
         )
 

@@ -10,6 +10,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 
 __all__ = [
     "AcceptCorpus",
+    "ActedBy",
     "ActingAgent",
     "ActionApproval",
     "ActiveDeployment",
@@ -457,6 +458,27 @@ class AcceptCorpus(Struct, kw_only=True, omit_defaults=True):
     """Why rules may be missing or other than they were written; recorded in the audit chain."""
 
 
+class ActedBy(Struct, kw_only=True, omit_defaults=True):
+    actor: str
+    """Key or person that asked."""
+    agent: str | None = None
+    """Agent that acts."""
+    at: datetime
+    """When they last acted."""
+    claimed: list[str] = []
+    """Which of person, agent, session and client only the request itself claims. The others follow from its key or token. Absent if nothing is only claimed."""
+    client: str | None = None
+    """Name that the request gives its agent, where its key or token names another: a claim of the request."""
+    evaluation_id: str | None = None
+    """The latest of them."""
+    evaluations: int | None = None
+    """Of the newest denials that were looked at, 100 at most, those of this actor, agent and person; absent for changes of rules."""
+    person: str | None = None
+    """Person for whom the agent acts."""
+    session: str | None = None
+    """Session of the agent: a claim of the request."""
+
+
 class ActingAgent(Struct, kw_only=True, omit_defaults=True):
     actor: str
     """Actor of its last request."""
@@ -859,6 +881,8 @@ class Alert(Struct, kw_only=True, omit_defaults=True):
     """When somebody took it on."""
     acknowledged_by: str
     """Who took it on."""
+    acted: list[ActedBy] = []
+    """Who asked for the newest evaluations behind the alert, or changed the rule that conflicts; the latest first. Absent if nobody's act raises it."""
     created_at: datetime
     """When it was raised."""
     edge: str | None = None
