@@ -13,6 +13,7 @@ var (
 	requested = []string{"dana.ito", "sam.reyes", "kim.vogel", "noor.aziz", "tom.berg"}
 	approvers = []string{"ana.silva", "lee.park", "ines.roux"}
 	services  = map[string]string{"payments": "key:payments-api", "platform": "key:ci", "people": "key:hr-desk", "agents": "key:coding-agent"}
+	agents    = []string{"coding-agent", "coding-agent", "release-bot", "ledger-assistant", "night-runner"}
 )
 
 // own returns Acme's own rules: what the starter packs do not say, in three domains, up to a number of rules in all with those of the packs.
@@ -61,6 +62,41 @@ func demoRule(slug, owner, scope, statement string, severity rule.Severity, sour
 		Slug: &slug, Owner: &owner, Scope: []string{scope}, Statement: statement, Severity: severity, Status: rule.Effective, Tags: []string{"acme", owner}, SourceRefs: sources,
 		Check: check, AppliesTo: &rule.AppliesTo{Kinds: kinds},
 	}
+}
+
+// local are rules that hold at one node in the place of rules of the team above: one demands less, the other more.
+func local() []wire.RuleInput {
+	instead := func(slug, code, name string, limit int, severity rule.Severity) wire.RuleInput {
+		return demoRule(slug, "treasury", "finance/payments", fmt.Sprintf("Payments to %s above %d need a named treasurer.", name, limit), severity,
+			[]rule.SourceRef{{Kind: "policy", URI: "https://acme.example/policies/treasury", Section: "7.1"}},
+			&rule.Check{
+				When:    fmt.Sprintf("'beneficiary_country' in facts && facts.beneficiary_country == '%s'", code),
+				CEL:     fmt.Sprintf("facts.amount <= %d || facts.treasurer != ''", limit),
+				Message: "The payment is above the limit for " + name + " and names no treasurer.", Fix: "Have the treasurer of the region approve it.",
+			}, "facts", "transaction")
+	}
+	return []wire.RuleInput{instead("ACME-REF-001", "NL", "Netherlands", 40_000, rule.Medium), instead("ACME-REF-002", "DE", "Germany", 5_000, rule.High)}
+}
+
+// projects are the nodes below the team payments.
+func projects() []wire.FileNode {
+	refunds, ledger := "Refunds of customers, which are small and many.", "The books."
+	return []wire.FileNode{
+		{
+			Name: "refunds", Level: rule.LevelProject, Description: &refunds, Repositories: []string{"acme/pay-refunds", "acme/refund-desk"},
+			Overrides: []wire.FileOverride{
+				{Rule: "ACME-REF-001", InsteadOf: "ACME-PAY-001", AllowWeakening: true, Reason: "Refunds to the Netherlands go back to the account they came from."},
+				{Rule: "ACME-REF-002", InsteadOf: "ACME-PAY-002", Reason: "The bank in Germany wants a name from 5000 on."},
+			},
+		},
+		{Name: "ledger", Level: rule.LevelProject, Description: &ledger, Repositories: []string{"acme/pay-ledger"}},
+	}
+}
+
+// below returns a node with nodes below it.
+func below(n wire.FileNode, children []wire.FileNode) wire.FileNode {
+	n.Children = children
+	return n
 }
 
 // waiting are rules that people have yet to decide about: some to be approved, some that contradict another.

@@ -29,7 +29,7 @@ func TestYear(t *testing.T) {
 		t.Errorf("running again, with the database there: %v", err)
 	}
 	y := newYear(o)
-	if err := y.open(t.Context(), dir, app.Options{}); err != nil {
+	if err := y.open(t.Context(), dir, nil, app.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = y.app.Stop(context.WithoutCancel(t.Context())) })
@@ -69,6 +69,29 @@ func TestYear(t *testing.T) {
 	count("snapshots", 12, snapshots.Total, err)
 	production, err := client.Get(t.Context(), c, op.GetEnvironment.At("production"))
 	count("deployments, with a rollback", 12, len(production.History), err)
+	queried := wire.ApprovalQuery{States: []string{"pending"}}
+	approvals, err := client.Get(t.Context(), c, op.ListApprovals.Where(queried))
+	count("approvals that wait", 3, approvals.Total, err)
+	queried.States = []string{"used"}
+	approvals, err = client.Get(t.Context(), c, op.ListApprovals.Where(queried))
+	count("approvals that were used", 12, approvals.Total, err)
+	agents, err := client.Get(t.Context(), c, op.ListActing)
+	count("agents", 3, agents.Total, err)
+	keys, err := client.Get(t.Context(), c, op.ListKeys)
+	count("keys", 4, keys.Total, err)
+	if _, open, err := y.app.Rules(t.Context()); err != nil || open {
+		t.Errorf("the console needs a key: %v, %v", open, err)
+	}
+	fleet, err := client.Get(t.Context(), c, op.ListFleet)
+	count("edges", 3, fleet.Total, err)
+	holds, err := client.Get(t.Context(), c, op.ListHolds)
+	count("legal holds", 2, holds.Total, err)
+	webhooks, err := client.Get(t.Context(), c, op.ListPolicies)
+	count("webhooks", 3, webhooks.Total, err)
+	simulations, err := client.Get(t.Context(), c, op.ListSimulations)
+	count("simulations", 1, simulations.Total, err)
+	waiting, err := client.Get(t.Context(), c.InProject(warehouse), op.ListRuleRevisions.At("SHIP-002"))
+	count("revisions that wait", 1, len(waiting.Items), err)
 	report, err := client.Get(t.Context(), c, op.VerifyAudit)
 	if err != nil || len(report.Problems) > 0 {
 		t.Errorf("the chain: %+v, %v", report.Problems, err)
@@ -80,7 +103,7 @@ func TestEqualSeeds(t *testing.T) {
 	t.Parallel()
 	live := func(seed uint64) (map[rule.Verdict]int, string) {
 		y := newYear(options{evaluations: 48, seed: seed, end: time.Now(), report: quiet})
-		if err := y.open(t.Context(), t.TempDir(), app.Options{Now: y.clock}); err != nil {
+		if err := y.open(t.Context(), t.TempDir(), nil, app.Options{Now: y.clock}); err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = y.app.Stop(context.WithoutCancel(t.Context())) }()

@@ -1,5 +1,5 @@
-// Command demo fills a database with a year of an invented company, Acme: three teams, 400 rules, 20,000 evaluations, and all that people
-// do about them. Everything goes through the API of a node in this process, whose clock runs through the year, so records, chain and
+// Command demo fills a database with a year of an invented company, Acme: three teams and a warehouse, 400 rules, 20,000
+// evaluations, and all that people do about them. Everything goes through the API of a node in this process, whose clock runs through the year, so records, chain and
 // counts are real. Equal seeds make the same year.
 package main
 

@@ -14,7 +14,7 @@ import (
 
 // endOfMonth does the work of people at the end of a month: feedback, waivers, a better rule, a release.
 func (y *year) endOfMonth(ctx context.Context, month int) error {
-	return errors.Join(y.giveFeedback(ctx), y.waive(ctx, month), y.revise(ctx, month), y.release(ctx, month))
+	return errors.Join(y.giveFeedback(ctx), y.waive(ctx, month), y.revise(ctx, month), y.release(ctx, month), confirm(ctx, y, month), ship(ctx, y, month))
 }
 
 // giveFeedback judges the latest denials of some rules; most were right.
@@ -98,8 +98,11 @@ func (y *year) release(ctx context.Context, month int) error {
 	return err
 }
 
-// present makes what waits for people now: candidates, conflicts and alerts; some are decided, most are not.
-func (y *year) present(ctx context.Context) error {
+// present makes what waits for people now: candidates, conflicts and alerts; some are decided, most are not. Webhooks go to an endpoint.
+func (y *year) present(ctx context.Context, endpoint string) error {
+	if err := subscribe(ctx, y, endpoint); err != nil {
+		return err
+	}
 	c := y.as(reviewers[0])
 	scan, err := client.Call(ctx, c, op.StartScan, wire.ScanRequest{
 		Sources: []wire.SourceKind{wire.PolicyDocument, wire.AssistantMD, wire.LinterConfig}, Files: sources, Repository: "acme/platform-tools",
@@ -132,7 +135,10 @@ func (y *year) present(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("conflict: %w", err)
 	}
-	return y.decideAlerts(ctx, c)
+	if err := y.decideAlerts(ctx, c); err != nil {
+		return err
+	}
+	return y.run(ctx)
 }
 
 func (y *year) decideCandidates(ctx context.Context, c *client.Client, scanID string) error {

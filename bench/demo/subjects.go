@@ -8,6 +8,7 @@ import (
 
 	"tenet/internal/client"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 // question is one evaluation that somebody asks for.
@@ -15,7 +16,7 @@ type question struct {
 	actor string
 	body  client.Evaluate
 	facts map[string]any
-	// action is asked in plain words instead, if it is not empty.
+	// action is asked in plain words instead, if it is not empty; body then has the agent that asks.
 	action string
 }
 
@@ -34,7 +35,7 @@ func ask(r *rand.Rand, n int, left time.Duration) question {
 	case x < 97:
 		q = change(r)
 	default:
-		return question{actor: services["agents"], action: pick(r, actions)}
+		return question{actor: services["agents"], action: pick(r, actions), body: client.Evaluate{Acting: acting(r)}}
 	}
 	if r.IntN(10) == 0 {
 		q.body.MaxRules = 100 // a caller who wants to see what was kept, too
@@ -135,11 +136,16 @@ func change(r *rand.Rand) question {
 		d.WriteString("+" + l + "\n")
 	}
 	repository := pick(r, []string{"acme/pay-service", "acme/platform-tools", "acme/platform-web", "acme/people-portal"})
-	actor := services["platform"]
+	q := question{actor: services["platform"], body: client.Evaluate{Diff: d.String(), Repository: repository, Scope: "platform", Intent: "Small change of " + path}}
 	if chance(r, 35) {
-		actor = services["agents"]
+		q.actor, q.body.Acting = services["agents"], acting(r)
 	}
-	return question{actor: actor, body: client.Evaluate{Diff: d.String(), Repository: repository, Scope: "platform", Intent: "Small change of " + path}}
+	return q
+}
+
+// acting draws an agent and the person for whom it asks.
+func acting(r *rand.Rand) wire.Acting {
+	return wire.Acting{Agent: pick(r, agents), OnBehalfOf: pick(r, requested) + "@acme.example"}
 }
 
 // split cuts a list at its bars.

@@ -86,22 +86,33 @@ func (y *year) as(name string) *client.Client {
 
 // live makes the year in a folder: first all that happened, by the clock of the year; then what goes on now, with background jobs.
 func (y *year) live(ctx context.Context, dir string) error {
-	if err := y.open(ctx, dir, app.Options{Now: y.clock}); err != nil {
+	if err := y.open(ctx, dir, nil, app.Options{Now: y.clock}); err != nil {
 		return err
 	}
 	err := errors.Join(y.past(ctx), y.app.Stop(context.WithoutCancel(ctx)))
 	if err != nil {
 		return err
 	}
-	if err := y.open(ctx, dir, app.Options{Work: true, Follow: true}); err != nil {
+	endpoint, err := listen(ctx)
+	if err != nil {
 		return err
 	}
-	return errors.Join(y.present(ctx), y.app.Stop(context.WithoutCancel(ctx)))
+	defer endpoint.close()
+	if err := y.open(ctx, dir, map[string]string{"listen": "127.0.0.1:0", "webhook_allow_networks": "127.0.0.0/8"}, app.Options{}); err != nil {
+		return err
+	}
+	if err := y.app.Start(ctx); err != nil { // signs bundles, takes keys and works in the background
+		return errors.Join(err, y.app.Stop(context.WithoutCancel(ctx)))
+	}
+	return errors.Join(y.present(ctx, endpoint.address), y.app.Stop(context.WithoutCancel(ctx)))
 }
 
-func (y *year) open(ctx context.Context, dir string, o app.Options) error {
+// open opens the database in a folder. Settings may be nil.
+func (y *year) open(ctx context.Context, dir string, settings map[string]string, o app.Options) error {
 	o.Env = func(string) string { return "" }
-	cfg, err := config.Load("", o.Env, map[string]string{"data": dir})
+	all := map[string]string{"data": dir}
+	maps.Copy(all, settings)
+	cfg, err := config.Load("", o.Env, all)
 	if err != nil {
 		return err
 	}
@@ -145,7 +156,7 @@ func (y *year) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	drafts := waiting()
+	drafts := append(waiting(), local()...)
 	rules := own(allRules - page.Total - len(drafts))
 	y.rules = page.Total + len(rules) + len(drafts)
 	bySlug := map[string][]string{}
@@ -163,7 +174,7 @@ func (y *year) setUp(ctx context.Context) error {
 		Federation: []wire.FileNode{{
 			Name: "acme", Level: rule.LevelOrganization, Description: &everything,
 			Children: []wire.FileNode{
-				team("payments", "treasury", "finance/payments", "acme/pay-*", "Pays suppliers and refunds customers."),
+				below(team("payments", "treasury", "finance/payments", "acme/pay-*", "Pays suppliers and refunds customers."), projects()),
 				team("people", "people", "people/expenses", "acme/people-*", "Looks after staff, expenses and contracts."),
 				team("platform", "platform", "platform", "acme/platform-*", "Builds what the others run on."),
 			},
@@ -172,8 +183,10 @@ func (y *year) setUp(ctx context.Context) error {
 	if _, err := client.Call(ctx, admin, op.ImportRules, file); err != nil {
 		return fmt.Errorf("rules: %w", err)
 	}
-	_, err = client.Call(ctx, admin, op.SetGates.At("production"), wire.Gates{Approvals: 1})
-	return err
+	if _, err = client.Call(ctx, admin, op.SetGates.At("production"), wire.Gates{Approvals: 1}); err != nil {
+		return err
+	}
+	return setUpWarehouse(ctx, y)
 }
 
 // evaluate asks a few questions at the same moment, and remembers what the answers deny.
@@ -204,7 +217,7 @@ func (y *year) evaluate(ctx context.Context, n, count int) error {
 
 func (y *year) answer(ctx context.Context, q question) (*rule.Evaluation, error) {
 	if q.action != "" {
-		return y.clients[q.actor].EvaluateQuick(ctx, wire.QuickRequest{Action: q.action})
+		return y.clients[q.actor].EvaluateQuick(ctx, wire.QuickRequest{Action: q.action, Acting: q.body.Acting})
 	}
 	if q.facts != nil {
 		facts, err := json.Marshal(q.facts)

@@ -311,7 +311,7 @@ func TestBulkDecisions(t *testing.T) {
 	s := n.scanned(map[string]any{"sources": []string{"policy_document"}, "file_contents": map[string]string{"a.md": policy}})
 	list := n.candidates(s.ID, "").Candidates
 	path := scansPath + "/" + s.ID + "/candidates/"
-	for _, bad := range []string{`{}`, `{"all":true,"candidate_ids":["x"]}`, `{"min_confidence":2}`, `{"candidate_ids":[]}`, `{"all":true,"metadata_overrides":{"slug":"A-1"}}`} {
+	for _, bad := range []string{`{}`, `{"all":true,"candidate_ids":["x"]}`, `{"path":"a.md","candidate_ids":["x"]}`, `{"min_confidence":2}`, `{"candidate_ids":[]}`, `{"all":true,"metadata_overrides":{"slug":"A-1"}}`} {
 		n.call("POST", path+"approve", bad).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid)
 	}
 	none := "00000000-0000-7000-8000-000000000001"
@@ -319,7 +319,10 @@ func TestBulkDecisions(t *testing.T) {
 	if done.Done != 1 || done.Failed != 3 || done.Results[0].Status != "dismissed" || done.Results[1].Code != "not_found" || done.Results[2].Code != "conflict" || done.Results[2].Error == "" {
 		t.Errorf("dismissed: %+v", done)
 	}
-	done = into[wire.Bulk](n.call("POST", path+"approve", `{"min_confidence":0.8,"metadata_overrides":{"tags":["bulk"]}}`).want(http.StatusOK))
+	if done = into[wire.Bulk](n.call("POST", path+"approve", `{"path":"a.m"}`).want(http.StatusOK)); len(done.Results) != 0 {
+		t.Errorf("of another file: %+v", done)
+	}
+	done = into[wire.Bulk](n.call("POST", path+"approve", `{"path":"a.md","min_confidence":0.8,"metadata_overrides":{"tags":["bulk"]}}`).want(http.StatusOK))
 	if done.Done != 1 || done.Failed != 0 || done.Remaining != 0 || done.Results[0].CandidateID != list[0].ID {
 		t.Fatalf("approved: %+v", done)
 	}

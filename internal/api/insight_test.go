@@ -298,14 +298,16 @@ func TestGroupsAreWhatTheRecordsSay(t *testing.T) {
 		if team.Counting != wire.CountsVerdicts || team.Totals.Unsure != 2 || team.Days[0].Unsure != 2 || len(team.Undecided) != 1 || len(team.Nodes) != 0 || len(team.Teams) != 1 {
 			t.Errorf("of a team: %+v", team)
 		}
-		at := w.overview("period_days=1&node_id=" + site.ID)
-		if at.Counting != wire.CountsEvaluations || at.Totals.Total != 1 || len(at.Undecided) != 1 || at.Repositories.Total != 1 {
+		at := w.overview("period_days=1&node_id=SITE")
+		if at.Counting != wire.CountsEvaluations || at.Totals.Total != 1 || len(at.Undecided) != 1 || at.Repositories.Total != 1 || at.NodeID != site.ID || at.NodePath != "site" {
 			t.Errorf("at a node: %+v", at)
 		}
 		if none := w.overview("period_days=1&node_id=-"); none.Totals.Total != 6 || len(none.MostDenied) != 1 || none.MostDenied[0].Slug != "PAY-1" || none.MostDenied[0].Denied != 1 {
 			t.Errorf("at no node: %+v", none)
 		}
-		n.call("GET", "/api/v1/insights?team=web&node_id=x", nil).want(http.StatusUnprocessableEntity)
+		for _, wrong := range []string{"?team=web&node_id=x", "?node_id=elsewhere", "/repositories?node_id=elsewhere", "/repositories/unjudged?node_id=elsewhere"} {
+			n.call("GET", "/api/v1/insights"+wrong, nil).want(http.StatusUnprocessableEntity)
+		}
 
 		if r := o.Repositories; r.Total != 2 || r.WithoutNode != 1 || r.Silent != 0 || len(r.Latest) != 2 || r.Latest[0].Repository != "github.com/acme/other" {
 			t.Errorf("repositories: %+v", r)
@@ -330,9 +332,6 @@ func TestGroupsAreWhatTheRecordsSay(t *testing.T) {
 		}
 		if page := unjudged("page_size=1&page=2"); page.Total != 2 || len(page.Items) != 1 || page.Items[0].Repository != "acme/pay-*" {
 			t.Errorf("the second page: %+v", page)
-		}
-		if page := unjudged("node_id=elsewhere"); page.Total != 0 {
-			t.Errorf("of another node: %+v", page)
 		}
 		n.call("POST", evaluatePath, map[string]any{"facts": map[string]any{"a": 1}, "repository": "acme/pay-out"}).want(http.StatusOK)
 		if page := unjudged(""); page.Total != 1 || page.Items[0].Repository != "acme/ledger-api" {

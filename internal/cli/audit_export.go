@@ -69,7 +69,10 @@ func (k *auditExportCommand) Run(ctx context.Context, s *session, c *client.Clie
 	if err != nil {
 		return err
 	}
-	if err := client.Copy(ctx, c, op.ExportAudit.Where(q), to); err != nil {
+	w, done := received(s, "exporting", to)
+	err = client.Copy(ctx, c, op.ExportAudit.Where(q), w)
+	done()
+	if err != nil {
 		_ = to.Close() // the first error is the one that matters
 		return err
 	}
@@ -107,13 +110,15 @@ func (k *auditExportCommand) pack(ctx context.Context, s *session, c *client.Cli
 	if err != nil {
 		return err
 	}
+	w, done := received(s, "exporting", to)
+	defer done()
 	for try := 1; ; try++ {
 		at, err := to.Stat()
 		if err != nil {
 			return err
 		}
 		q.Offset = at.Size()
-		if err = client.Copy(ctx, c, op.ExportAudit.Where(q), to); err == nil {
+		if err = client.Copy(ctx, c, op.ExportAudit.Where(q), w); err == nil {
 			break
 		}
 		if now, _ := to.Stat(); try == packTries || ctx.Err() != nil || now == nil || now.Size() == q.Offset {

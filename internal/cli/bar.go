@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"time"
 )
@@ -36,4 +37,31 @@ func barLine(n, all int, took time.Duration) string {
 	}
 	left := took / time.Duration(n) * time.Duration(all-n)
 	return line + ", " + left.Round(time.Second).String() + " left"
+}
+
+// received shows on a terminal how much of a download has come, on its way to a writer. done ends it.
+func received(s *session, what string, to io.Writer) (w io.Writer, done func()) {
+	if !isTerminal(s.err) {
+		return to, func() {}
+	}
+	return &counted{to: to, show: func(n int64) { fmt.Fprintf(s.err, "\r\x1b[K%s %s", what, sizeText(n)) }}, func() { fmt.Fprint(s.err, "\r\x1b[K") }
+}
+
+// counted counts what is written, and shows it now and then.
+type counted struct {
+	to    io.Writer
+	show  func(n int64)
+	n     int64
+	shown time.Time
+}
+
+// Write implements [io.Writer].
+func (c *counted) Write(p []byte) (int, error) {
+	n, err := c.to.Write(p)
+	c.n += int64(n)
+	if now := time.Now(); now.Sub(c.shown) >= 100*time.Millisecond {
+		c.shown = now
+		c.show(c.n)
+	}
+	return n, err
 }

@@ -80,7 +80,9 @@ of the audit log, and an edge evaluates from it without a database server. The s
 }
 
 func (k *bundleBuildCommand) Run(ctx context.Context, s *session, c *client.Client) error {
+	done := s.progress("downloading the bundle")
 	data, err := client.Get(ctx, c, op.GetBundle.At(k.Environment))
+	done()
 	if err != nil {
 		return err
 	}
@@ -181,8 +183,14 @@ func (k *bundlePullCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	defer func() { _ = got.Body.Close() }() // it was read to its end, or is not wanted
+	done := s.progress("downloading the bundle")
 	opened, err := bundle.Open(got.Body, trusted, nil)
+	done()
 	if err != nil {
+		return err
+	}
+	if k.Out == "-" {
+		_, err := s.out.Write(opened.Bytes())
 		return err
 	}
 	if err := checkpoint.WriteFile(k.Out, opened.Bytes()); err != nil {

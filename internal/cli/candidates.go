@@ -70,7 +70,7 @@ func (k *candidatesListCommand) Run(ctx context.Context, s *session, c *client.C
 	if len(list) == 0 {
 		s.note("the scan %s has no such candidates", id)
 	}
-	return printCandidates(s, list)
+	return paged(s, func() error { return printCandidates(s, list) })
 }
 
 // newestScan is the scan that is named, or the newest.
@@ -103,6 +103,7 @@ type chosen struct {
 	Candidates []string `arg:"" optional:"" help:"Ids of candidates."`
 	Scan       string   `placeholder:"ID" help:"All pending candidates of this scan instead."`
 	Over       float64  `name:"min-confidence" placeholder:"N" help:"Of the scan's, only those with at least this confidence."`
+	Path       string   `placeholder:"PATH" help:"Of the scan's, only those from this file, or from files below this folder."`
 	output
 }
 
@@ -112,6 +113,8 @@ func (k *chosen) check() error {
 		return errors.New("name candidates by their ids, or a scan with --scan, and not both")
 	case k.Over != 0 && k.Scan == "":
 		return errors.New("--min-confidence goes with --scan")
+	case k.Path != "" && k.Scan == "":
+		return errors.New("--path goes with --scan")
 	}
 	return nil
 }
@@ -121,7 +124,7 @@ func (k *chosen) each(s *session, one func(id string) (wire.Decided, error), man
 	failed := 0
 	decided := []wire.BulkResult{}
 	if k.Scan != "" {
-		sel := wire.Selection{All: true}
+		sel := wire.Selection{All: true, Path: k.Path}
 		if k.Over > 0 {
 			sel.MinConfidence = &k.Over
 		}
@@ -226,7 +229,8 @@ type candidatesDismissCommand struct {
 func (candidatesDismissCommand) Help() string {
 	return `Later scans of the same repository leave out what was dismissed, as long as it stays as it is:
 
-    tenet candidates dismiss 0199... --reason "an aim, not a rule"`
+    tenet candidates dismiss 0199... --reason "an aim, not a rule"
+    tenet candidates dismiss --scan 0199... --path docs/tutorial --reason "not our rules"`
 }
 
 func (k *candidatesDismissCommand) Run(ctx context.Context, s *session) error {

@@ -139,7 +139,9 @@ func (k *documentsGetCommand) Run(ctx context.Context, s *session, c *client.Cli
 
 // write writes the uploaded file.
 func (k *documentsGetCommand) write(ctx context.Context, s *session, c *client.Client) error {
+	done := s.progress("downloading")
 	content, err := client.Get(ctx, c, op.GetDocumentContent.At(k.ID))
+	done()
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"tenet/internal/client"
@@ -44,8 +43,7 @@ func (k *nodesTreeCommand) Run(ctx context.Context, s *session, c *client.Client
 			return err
 		}
 	}
-	_, err = io.WriteString(s.out, d.b.String())
-	return err
+	return pagedText(s, d.b.String())
 }
 
 // drawing is a tree being drawn.
@@ -142,8 +140,7 @@ func (k *nodesGetCommand) Run(ctx context.Context, s *session, c *client.Client)
 	for i := range d.Rules {
 		b.WriteString(attachedLine(s, &d.Rules[i]) + "\n")
 	}
-	_, err = io.WriteString(s.out, b.String())
-	return err
+	return pagedText(s, b.String())
 }
 
 // attachedLine renders a rule attached to a node, on one line, with why it does not act if it does not.
@@ -207,8 +204,7 @@ func (k *nodesEffectiveCommand) Run(ctx context.Context, s *session, c *client.C
 	for i := range set.Rules {
 		b.WriteString(effectiveLine(s, &set.Rules[i]) + "\n")
 	}
-	_, err = io.WriteString(s.out, b.String())
-	return err
+	return pagedText(s, b.String())
 }
 
 // some lists the rules that the flags select.
@@ -236,8 +232,7 @@ func (k *nodesEffectiveCommand) some(ctx context.Context, s *session, c *client.
 	for i := range rules {
 		b.WriteString(heldLine(s, &rules[i]) + "\n")
 	}
-	_, err = io.WriteString(s.out, b.String())
-	return err
+	return pagedText(s, b.String())
 }
 
 // heldLine renders a rule that holds at a node with where it comes from, and how an override weakens.
@@ -306,8 +301,7 @@ func (k *nodesDiffCommand) Run(ctx context.Context, s *session, c *client.Client
 		fmt.Fprintf(&b, "%s %s  %s %s\n", s.red("-"), s.red(line(cmp.Or(r.Slug, r.RuleID))), line(r.Statement), s.dim("("+line(why)+")"))
 	}
 	fmt.Fprintf(&b, "%d inherited, %d added, %d overridden, %d silenced\n", d.InheritedCount, d.AddedTotal, d.OverriddenTotal, d.SilencedTotal)
-	_, err = io.WriteString(s.out, b.String())
-	return err
+	return pagedText(s, b.String())
 }
 
 // maxShort bounds the characters of a value in a difference.

@@ -34,6 +34,14 @@ func paged(s *session, print func() error) error {
 	return err
 }
 
+// pagedText prints a text as [paged] does.
+func pagedText(s *session, text string) error {
+	return paged(s, func() error {
+		_, err := io.WriteString(s.out, text)
+		return err
+	})
+}
+
 // pagerOf is the command that shows long output; empty for none.
 func pagerOf(s *session) []string {
 	for _, name := range []string{"TENET_PAGER", "PAGER"} {

@@ -40,7 +40,7 @@ func (k *rulesExportCommand) instructions(ctx context.Context, s *session, forma
 		if left > 0 {
 			s.note("left out, because a file may have %d bytes: %d of %d rules, the least severe; see --max-size, --severity, --tag, --scope and --node", k.MaxSize, left, len(rules))
 		}
-		if k.Output != "" {
+		if k.Output != "" && k.Output != "-" {
 			return k.writeFiles(s, files)
 		}
 		if len(files) > 1 {

@@ -61,4 +61,13 @@ func TestImportInParts(t *testing.T) {
 	if _, err := try("rules.yaml", wire.ImportQuery{Mode: "create"}); err == nil {
 		t.Error("--create-only is taken")
 	}
+	// A part names only some of the rules, so it must not retire the others.
+	for _, q := range []wire.ImportQuery{{Prune: true}, {Prune: true, DryRun: true}} {
+		if _, err := try("rules.yaml", q); err == nil || !strings.Contains(err.Error(), "--prune takes at most 10 rules") {
+			t.Errorf("--prune: %v", err)
+		}
+	}
+	if got, err := try("rules.yaml", wire.ImportQuery{}); err != nil || got.Unchanged != 25 || got.Retired != 0 {
+		t.Errorf("after --prune was refused: %+v, %v", got, err)
+	}
 }

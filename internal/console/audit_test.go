@@ -65,7 +65,7 @@ func auditScreens(n *node) []screen {
 		{"the audit log", "/p/default/audit", "Audit", []string{"webhook night watch: create", "Verify the chain", "CSV"}},
 		{"an entry of the audit log", "/p/default/audit/" + imported, "Entry " + imported + "\nimport", []string{"What changed", "SEC-001", "version 1, create", "Code must not call eval.", "Place in the chain"}},
 		{"a wrong filter of the audit log", "/p/default/audit?rule=NO-1", "Audit", []string{"the id or the slug of no rule"}},
-		{"alerts", "/p/default/alerts", "Alerts", []string{"Conflict detected", "Acknowledge", "The rule and its conflicts"}},
+		{"alerts", "/p/default/alerts", "Alerts", []string{"Conflict detected", "Acknowledge", "Its conflicts"}},
 		{"webhooks", "/p/default/webhooks", "Webhooks", []string{"night watch", "active", "https://hooks.example.com/tenet", "New webhook", "waiver.requested"}},
 		{"a webhook", "/p/default/webhooks/" + webhook.ID, "night watch\nactive", []string{"Send a test", "Deliveries", "Make another secret"}},
 	}

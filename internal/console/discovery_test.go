@@ -322,6 +322,12 @@ func TestTriageWithoutScripts(t *testing.T) {
 	v.post(scanAt, "do", "approve", "id", payments, "id", cards, "id", receipts, "next", scanAt)
 	shows(v.get(scanAt).body, "2 done. 1 not done", "has been dismissed already")
 	shows(undo(), "2 taken back.")
+	v.post(scanAt, "do", "dismiss-all", "path", "manual", "min_confidence", "", "reason", "Not ours.", "next", scanAt)
+	shows(v.get(scanAt).body, "2 done.")
+	if c := n.candidate(byText["Passwords"]); c.Reason != "Not ours." || n.candidate(payments).Status != wire.CandidateUndecided {
+		t.Errorf("all of a folder: %+v", c)
+	}
+	shows(undo(), "2 taken back.")
 	v.post(scanAt, "one", "dismiss 0 "+payments, "reason", "No.", "next", scanAt)
 	if c := n.candidate(payments); c.Reason != "No." {
 		t.Errorf("the button of a row: %+v", c)

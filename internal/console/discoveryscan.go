@@ -47,6 +47,7 @@ type scan struct {
 	place      pager
 	status     wire.CandidateStatus // filter; empty means all
 	path       string               // filter
+	least      float64              // filter: the confidence
 	problem    string
 	undo       int
 	reason     string
@@ -98,7 +99,7 @@ func scanPage(p *page) error {
 func (v *scan) load(p *page) error {
 	q, problem := triageQuery(p)
 	q.Limit, q.Offset = listSize, (pageOf(p.r)-1)*listSize
-	v.status, v.path, v.problem = q.Status, q.Path, problem
+	v.status, v.path, v.least, v.problem = q.Status, q.Path, q.MinConfidence, problem
 	list, err := client.Get(p.ctx, p.api, op.ListCandidates.At(v.ID).Where(q))
 	if err != nil {
 		if v.problem, err = refusedFilter(err); err != nil {
@@ -213,14 +214,19 @@ func decideCandidates(p *page) error {
 		}
 		do, ids, back = parts[0], parts[2:], back+"#row-"+url.PathEscape(parts[1])
 	}
-	if len(ids) == 0 {
+	selected := wire.Selection{CandidateIDs: ids}
+	if what, all := strings.CutSuffix(do, "-all"); all {
+		do, selected = what, wire.Selection{All: true, Path: form.Get("path")}
+		if least, err := strconv.ParseFloat(form.Get("min_confidence"), 64); err == nil {
+			selected.MinConfidence = &least
+		}
+	} else if len(ids) == 0 {
 		p.warn("No candidate is selected. Choose some by x or with the pointer.")
 		return p.redirect(back)
 	}
 	reason := strings.TrimSpace(form.Get("reason"))
 	p.console.sessions.Put(p.ctx, triageReasonValue, reason)
 	scanID := p.r.PathValue("id")
-	selected := wire.Selection{CandidateIDs: ids}
 	var out wire.Bulk
 	var err error
 	switch do {
@@ -236,6 +242,18 @@ func decideCandidates(p *page) error {
 	}
 	sayBulk(p, out)
 	return p.redirect(back)
+}
+
+// allWords says which candidates the filters of a scan select.
+func allWords(v *scan) string {
+	said := "All that wait"
+	if v.path != "" {
+		said += " and come from " + visible(v.path)
+	}
+	if v.least > 0 {
+		said += " and are sure to at least " + sureWords(v.least)
+	}
+	return said + ", on this page and the others. The decisions can be taken back."
 }
 
 // sayBulk says on the next page what has become of decisions, and keeps those that can be taken back.
@@ -254,6 +272,9 @@ func sayBulk(p *page, out wire.Bulk) {
 		p.console.sessions.Put(p.ctx, triageUndoValue, kept)
 	}
 	said := fmt.Sprintf("%d done.", out.Done)
+	if out.Remaining > 0 {
+		said += fmt.Sprintf(" %s are left.", grouped(int64(out.Remaining)))
+	}
 	if out.Failed == 0 {
 		p.say(said)
 		return

@@ -132,11 +132,11 @@ func factsOf(rec *wire.EvaluationRecord) []fact {
 			}
 			return
 		}
-		text, err := json.Marshal(value)
+		text, err := plainJSON(value, "")
 		if err != nil {
-			text = []byte("?")
+			text = "?"
 		}
-		list = append(list, fact{name: name, value: string(text), decided: decided[name]})
+		list = append(list, fact{name: name, value: text, decided: decided[name]})
 	}
 	for _, key := range slices.Sorted(maps.Keys(rec.Subject.Facts)) {
 		if len(list) < maxFacts {

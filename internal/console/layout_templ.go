@@ -599,7 +599,7 @@ func banner(p *page, h head) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if p.local {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 53, "<p class=\"open\">No API key exists: everybody who reaches this address acts as the administrator. It answers this machine only. Make a key with <code>tenet keys create</code>.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 53, "<p class=\"open\">No API key is in force: everybody who reaches this address acts as the administrator. It answers this machine only. Make a key with <code>tenet keys create</code>.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -233,6 +233,17 @@ func countAddress(p *page, o *wire.Overview, verdict string) string {
 	return evaluationsOf(p, o, "verdict", verdict)
 }
 
+// aboutOverview names the part of the project that an overview is about; empty for the whole.
+func aboutOverview(o *wire.Overview) string {
+	if o.Team == wire.NobodysName {
+		return "rules without an owner"
+	}
+	if o.NodeID == wire.NobodysName {
+		return "at no node"
+	}
+	return cmp.Or(o.Team, o.NodePath, o.Agent, o.Person)
+}
+
 // bandVerdicts is a band of scores with the colour of its scores.
 func bandVerdicts(b *wire.Bucket) *wire.Verdicts {
 	n := int64(b.Rules)

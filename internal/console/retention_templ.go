@@ -43,7 +43,7 @@ func retentionView(p *page, v *keeping) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if q := v.retention.Proposal; q != nil {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<section class=\"notice\" role=\"status\"><p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<section class=\"notice warn\" role=\"status\"><p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

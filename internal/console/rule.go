@@ -185,11 +185,21 @@ func readable(value json.RawMessage) string {
 	if json.Unmarshal(value, &any) != nil || any == nil {
 		return ""
 	}
-	pretty, err := json.MarshalIndent(any, "", "  ")
+	pretty, err := plainJSON(any, "  ")
 	if err != nil {
 		return string(value)
 	}
-	return string(pretty)
+	return pretty
+}
+
+// plainJSON writes a value as JSON for people, who read < and & rather than their codes.
+func plainJSON(value any, indent string) (string, error) {
+	var text strings.Builder
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", indent)
+	err := e.Encode(value)
+	return strings.TrimSuffix(text.String(), "\n"), err
 }
 
 // moveRule moves a rule to another status.

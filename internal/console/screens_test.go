@@ -57,7 +57,7 @@ func screens(change, payment string, ids nodes) []screen {
 		{"rules that apply, a wrong rule", "/p/default/search/applicable?rule=NO-1", "Rules that apply", []string{"NO-1"}},
 		{"a new rule", "/p/default/rules/new", "New rule", []string{"From a sentence", "What it concerns", "Kinds of subject", "Examples, kept as test cases", "Check"}},
 		{"overview", "/p/default/overview", "Overview", []string{"Why verdicts are undecided", "Most denied", "SEC-001", "Never asked", "acme/payments", "Monthly report", "The numbers by day"}},
-		{"overview of a team", "/p/default/overview?team=appsec&days=7", "Overview", []string{"Verdicts of the team's rules", "appsec"}},
+		{"overview of a team", "/p/default/overview?team=appsec&days=7", "Overview appsec", []string{"Verdicts of the team's rules", "appsec"}},
 		{"overview, a wrong filter", "/p/default/overview?team=a&node_id=b", "Overview", []string{"exclude each other"}},
 		{"overview of all projects", "/overview", "All projects", []string{"Rules in force"}},
 		{"rules by health", "/p/default/overview/rules", "Rules by health", []string{"SEC-001", "Measured"}},

@@ -30,7 +30,7 @@ func TestWithoutKeysTheConsoleIsOpenAndSaysSo(t *testing.T) {
 		t.Errorf("/console: %d", a.status)
 	}
 	a := v.get("/p/default/rules")
-	if a.status != http.StatusOK || !strings.Contains(a.body, "No API key exists") || !strings.Contains(a.body, "Local administrator") {
+	if a.status != http.StatusOK || !strings.Contains(a.body, "No API key is in force") || !strings.Contains(a.body, "Local administrator") {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	if c := sessionOf(a); c != nil {
@@ -92,7 +92,7 @@ func TestSessions(t *testing.T) {
 				t.Errorf("the cookie %v", c)
 			}
 			a = v.get("/p/default/rules")
-			if a.status != http.StatusOK || !strings.Contains(a.body, "key:ann") || strings.Contains(a.body, secret) || strings.Contains(a.body, "No API key exists") {
+			if a.status != http.StatusOK || !strings.Contains(a.body, "key:ann") || strings.Contains(a.body, secret) || strings.Contains(a.body, "No API key is in force") {
 				t.Errorf("with a session: %d", a.status)
 			}
 

@@ -173,9 +173,6 @@ func checkReason(reason string) error {
 	return p.Err("the dismissal is invalid")
 }
 
-// maxBulk bounds the candidates that one call decides on.
-const maxBulk = 500
-
 // ApproveMany approves candidates of a scan, each for itself: one that fails holds up no other. The error is invalid for a
 // bad selection, not_found without the scan.
 func (t Triage) ApproveMany(ctx context.Context, projectID, scanID string, s wire.Selection, o *wire.Overrides) (wire.Bulk, error) {
@@ -244,12 +241,12 @@ func (t Triage) selected(ctx context.Context, projectID, scanID string, s wire.S
 		return nil, 0, err
 	}
 	var p rule.Problems
-	byFilter := s.All || s.MinConfidence != nil
+	byFilter := s.All || s.MinConfidence != nil || s.Path != ""
 	switch {
 	case byFilter == (len(s.CandidateIDs) > 0):
-		p.Add("candidate_ids", "name candidates, or give all or min_confidence, and not both")
-	case len(s.CandidateIDs) > maxBulk:
-		p.Add("candidate_ids", "has %d entries; at most %d are allowed", len(s.CandidateIDs), maxBulk)
+		p.Add("candidate_ids", "name candidates, or give all, min_confidence or path, and not both")
+	case len(s.CandidateIDs) > wire.MaxBulk:
+		p.Add("candidate_ids", "has %d entries; at most %d are allowed", len(s.CandidateIDs), wire.MaxBulk)
 	}
 	if err := p.Err("the selection is invalid"); err != nil {
 		return nil, 0, err
@@ -257,7 +254,7 @@ func (t Triage) selected(ctx context.Context, projectID, scanID string, s wire.S
 	if !byFilter {
 		return slices.Clone(s.CandidateIDs), 0, nil
 	}
-	f := store.CandidateFilter{ProjectID: projectID, ScanID: scanID, Status: store.CandidatePending, Limit: maxBulk}
+	f := store.CandidateFilter{ProjectID: projectID, ScanID: scanID, Status: store.CandidatePending, Path: strings.Trim(s.Path, "/"), Limit: wire.MaxBulk}
 	if s.MinConfidence != nil {
 		f.MinConfidence = *s.MinConfidence
 	}

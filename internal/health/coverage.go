@@ -234,11 +234,15 @@ func (m *Monitor) Repositories(ctx context.Context, projectID string, q *wire.Re
 	if err != nil {
 		return page, err
 	}
+	node, err := nodeOf(view, q.NodeID)
+	if err != nil {
+		return page, err
+	}
 	if _, _, err := m.bringUp(ctx, projectID); err != nil {
 		return page, err
 	}
 	list, total, err := m.cfg.Store.Counts.Repositories(ctx, store.RepositoryFilter{
-		ProjectID: projectID, Words: q.Words, NodeID: chosen(q.NodeID), Before: q.Before, Order: store.RepositoryOrder(q.Sort),
+		ProjectID: projectID, Words: q.Words, NodeID: chosen(node), Before: q.Before, Order: store.RepositoryOrder(q.Sort),
 		Offset: q.Offset(), Limit: q.PageSize,
 	})
 	return wire.Page[wire.RepositoryFigure]{Items: repositoryFigures(view, list), Total: total, Page: q.Page, PageSize: q.PageSize}, err

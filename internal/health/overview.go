@@ -63,6 +63,10 @@ func (m *Monitor) Overview(ctx context.Context, projectID string, q *wire.Insigh
 	if err != nil {
 		return nil, err
 	}
+	node, err := nodeOf(view, q.NodeID)
+	if err != nil {
+		return nil, err
+	}
 	left, mark, err := m.bringUp(ctx, projectID)
 	if err != nil {
 		return nil, err
@@ -71,11 +75,11 @@ func (m *Monitor) Overview(ctx context.Context, projectID string, q *wire.Insigh
 	o := &overview{
 		m: m,
 		Overview: &wire.Overview{
-			ProjectID: projectID, Team: q.Team, NodeID: q.NodeID, Agent: q.Agent, Person: q.Person, PeriodDays: q.PeriodDays, AsOf: asOf(mark), Uncounted: left, Unfilled: mark.Unfilled(),
+			ProjectID: projectID, Team: q.Team, NodeID: node, NodePath: view.Federation().Path(node), Agent: q.Agent, Person: q.Person, PeriodDays: q.PeriodDays, AsOf: asOf(mark), Uncounted: left, Unfilled: mark.Unfilled(),
 			Counting: wire.CountsEvaluations, Undecided: []wire.ReasonFigure{}, MostDenied: []wire.RuleFigure{}, Slowest: []wire.RuleFigure{},
 			Nodes: []wire.GroupFigure{}, Teams: []wire.TeamFigure{}, Agents: []wire.ActorFigure{}, People: []wire.ActorFigure{}, Models: []wire.ModelCost{},
 		},
-		view: view, now: now, from: store.DayOf(now) - store.Day(q.PeriodDays-1), team: chosen(q.Team), node: chosen(q.NodeID),
+		view: view, now: now, from: store.DayOf(now) - store.Day(q.PeriodDays-1), team: chosen(q.Team), node: chosen(node),
 	}
 	switch {
 	case q.NodeID != "":

@@ -84,6 +84,10 @@ func Unjudged(ctx context.Context, m *Monitor, projectID string, q *wire.Unjudge
 	if err != nil {
 		return page, err
 	}
+	node, err := nodeOf(view, q.NodeID)
+	if err != nil {
+		return page, err
+	}
 	if _, _, err := m.bringUp(ctx, projectID); err != nil {
 		return page, err
 	}
@@ -95,7 +99,7 @@ func Unjudged(ctx context.Context, m *Monitor, projectID string, q *wire.Unjudge
 	if err != nil {
 		return page, err
 	}
-	globs = ofNode(globs, chosen(q.NodeID))
+	globs = ofNode(globs, chosen(node))
 	if words := strings.ToLower(strings.TrimSpace(q.Words)); words != "" {
 		globs = slices.DeleteFunc(slices.Clone(globs), func(g federation.Glob) bool { return !strings.Contains(strings.ToLower(g.Text), words) })
 	}

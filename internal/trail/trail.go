@@ -181,7 +181,7 @@ func summary(e *wire.AuditEntry, about *audit.About) string {
 	if e.Object.Label != "" {
 		text += " " + e.Object.Label
 	}
-	text += ": " + e.Action
+	text = strings.TrimSuffix(text, ".") + ": " + e.Action
 	if changed := e.Fields; len(changed) > 0 && !about.Made && !about.Removed {
 		const most = 6
 		names := strings.Join(changed[:min(len(changed), most)], ", ")

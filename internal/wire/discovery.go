@@ -60,12 +60,16 @@ type Decided struct {
 	RuleID      string          `json:"rule_id,omitempty" doc:"The rule it has become."`
 }
 
-// Selection names candidates of a scan: by their ids, or all that wait for a decision and are confident enough.
+// Selection names candidates of a scan: by their ids, or all that wait for a decision, are confident enough and come from a folder.
 type Selection struct {
 	CandidateIDs  []string `json:"candidate_ids,omitempty" nullable:"false" maxItems:"500" doc:"Ids of candidates of the scan."`
 	All           bool     `json:"all,omitempty" doc:"All that wait for a decision, in place of ids; those of the most confidence first, 500 in one call."`
 	MinConfidence *float64 `json:"min_confidence,omitempty" nullable:"false" minimum:"0" maximum:"1" doc:"Of these only those with at least this confidence; it implies all."`
+	Path          string   `json:"path,omitempty" maxLength:"1000" doc:"Of these only those from this file, or from files below this folder; it implies all." example:"docs/security"`
 }
+
+// MaxBulk bounds the candidates that one call decides on.
+const MaxBulk = 500
 
 // Bulk is the result of decisions on many candidates.
 type Bulk struct {

@@ -28,6 +28,7 @@ type Overview struct {
 	ProjectID    string             `json:"project_id" doc:"The project."`
 	Team         string             `json:"team,omitempty" doc:"The team that was asked for."`
 	NodeID       string             `json:"node_id,omitempty" doc:"The federation node that was asked for."`
+	NodePath     string             `json:"node_path,omitempty" doc:"Its path; absent where it is gone."`
 	Agent        string             `json:"agent,omitempty" doc:"The agent that was asked for."`
 	Person       string             `json:"person,omitempty" doc:"The person who was asked for."`
 	PeriodDays   int                `json:"period_days" doc:"Days looked at, today included, in UTC."`

@@ -103,7 +103,7 @@ type PeriodQuery struct {
 type InsightsQuery struct {
 	PeriodDays int    `query:"period_days" default:"30" minimum:"1" maximum:"400" doc:"Days to count, today included, in UTC."`
 	Team       string `query:"team" maxLength:"256" doc:"Only rules of this owner, and their verdicts; - selects rules without an owner. Only one of team, node_id, agent and person is allowed." example:"payments"`
-	NodeID     string `query:"node_id" maxLength:"256" doc:"Only evaluations at this federation node; - selects those at none."`
+	NodeID     string `query:"node_id" maxLength:"256" doc:"Only evaluations at this federation node: its id, path or name; - selects those at none."`
 	Agent      string `query:"agent" maxLength:"256" doc:"Only evaluations that name this agent, as its key or token or as a claim. Letter case does not count." example:"claude-code"`
 	Person     string `query:"person" maxLength:"256" doc:"Only evaluations that an agent asked for this person, named as in people of the answer: with the provider's name if it has one. Letter case does not count." example:"corp:ann@example.com"`
 }
@@ -120,7 +120,7 @@ type MeasuredQuery struct {
 // RepositoryQuery selects repositories that were judged; empty fields select everything.
 type RepositoryQuery struct {
 	Words  string     `query:"q" maxLength:"200" doc:"Part of the name."`
-	NodeID string     `query:"node_id" maxLength:"256" doc:"Only repositories whose latest evaluation was at this federation node; - selects those at none."`
+	NodeID string     `query:"node_id" maxLength:"256" doc:"Only repositories whose latest evaluation was at this federation node: its id, path or name; - selects those at none."`
 	Before *time.Time `query:"before" doc:"Only repositories that were not judged since."`
 	Sort   string     `query:"sort" enum:"last,oldest,denied,name" default:"last" doc:"last: the latest judged first; oldest: the longest not judged first; denied: the most denials first; name."`
 	PageQuery
@@ -129,7 +129,7 @@ type RepositoryQuery struct {
 // UnjudgedQuery selects repositories that are bound and were never judged; empty fields select everything.
 type UnjudgedQuery struct {
 	Words  string `query:"q" maxLength:"200" doc:"Part of the name or pattern."`
-	NodeID string `query:"node_id" maxLength:"256" doc:"Only those of this federation node."`
+	NodeID string `query:"node_id" maxLength:"256" doc:"Only those of this federation node: its id, path or name."`
 	PageQuery
 }
 

@@ -3,13 +3,14 @@
   "use strict";
   const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 
-  // Times: the page has them in UTC, which stays in the title.
+  // Times: the page has them in UTC, to the second, which stays in the title. Lists have little room.
   const format = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+  const formatShort = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
   const formatDay = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
   const localTimes = root => $$("time[datetime]:not([data-local])", root).forEach(time => {
     const at = new Date(time.getAttribute("datetime"));
     if (isNaN(at)) return;
-    time.textContent = ("day" in time.dataset ? formatDay : format).format(at);
+    time.textContent = ("day" in time.dataset ? formatDay : time.closest(".list") ? formatShort : format).format(at);
     time.dataset.local = "";
   });
   localTimes(document);

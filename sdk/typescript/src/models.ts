@@ -732,6 +732,8 @@ export interface ApproveCandidates {
   metadata_overrides?: Overrides | null;
   /** Of these only those with at least this confidence; it implies all. */
   min_confidence?: number | null;
+  /** Of these only those from this file, or from files below this folder; it implies all. */
+  path?: string | null;
 }
 
 export interface ApproveSnapshot {
@@ -2120,6 +2122,8 @@ export interface DismissCandidates {
   candidate_ids?: Array<string> | null;
   /** Of these only those with at least this confidence; it implies all. */
   min_confidence?: number | null;
+  /** Of these only those from this file, or from files below this folder; it implies all. */
+  path?: string | null;
   /** Why, at most 1000 characters. */
   reason?: string | null;
 }
@@ -4195,6 +4199,8 @@ export interface Overview {
   never_asked: Idle;
   /** The federation node that was asked for. */
   node_id?: string;
+  /** Its path; absent where it is gone. */
+  node_path?: string;
   /** Up to 20 federation nodes with the most evaluations; empty with team, node_id, agent or person. */
   nodes: Array<GroupFigure>;
   /** Up to 20 people for whom agents asked for the most evaluations; empty with team, node_id, agent or person. */

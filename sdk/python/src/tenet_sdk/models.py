@@ -1185,6 +1185,8 @@ class ApproveCandidates(Struct, kw_only=True, omit_defaults=True):
     """What takes the place of the suggested metadata of each."""
     min_confidence: float | None = None
     """Of these only those with at least this confidence; it implies all."""
+    path: str | None = None
+    """Of these only those from this file, or from files below this folder; it implies all."""
 
 
 class ApproveSnapshot(Struct, kw_only=True, omit_defaults=True):
@@ -2565,6 +2567,8 @@ class DismissCandidates(Struct, kw_only=True, omit_defaults=True):
     """Ids of candidates of the scan."""
     min_confidence: float | None = None
     """Of these only those with at least this confidence; it implies all."""
+    path: str | None = None
+    """Of these only those from this file, or from files below this folder; it implies all."""
     reason: str | None = None
     """Why, at most 1000 characters."""
 
@@ -4638,6 +4642,8 @@ class Overview(Struct, kw_only=True, omit_defaults=True):
     """Rules in force that have never had a verdict, as last measured; of all the rules with node_id, agent or person."""
     node_id: str | None = None
     """The federation node that was asked for."""
+    node_path: str | None = None
+    """Its path; absent where it is gone."""
     nodes: list[GroupFigure]
     """Up to 20 federation nodes with the most evaluations; empty with team, node_id, agent or person."""
     people: list[ActorFigure]
