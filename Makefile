@@ -82,7 +82,7 @@ test-sdk-adapters: build ## Test the adapters for agent frameworks with the real
 verify: $(LINTER) ## Check modules, generated files, format and linters; changes nothing
 	@scripts/setup-build.sh git
 	@for script in .ci/run scripts/*.sh scripts/ci/*.sh; do bash -n "$$script"; done
-	@for module in . client edge tools/streams; do (cd $$module && go mod tidy -diff) || { echo "verify: $$module/go.mod or go.sum is not tidy; run: go mod tidy" >&2; exit 1; }; done
+	@for module in . client edge tools/streams tools/peers; do (cd $$module && go mod tidy -diff) || { echo "verify: $$module/go.mod or go.sum is not tidy; run: go mod tidy" >&2; exit 1; }; done
 	@scripts/verify-generated.sh
 	@scripts/test-chart.sh
 	@cd tools/promcheck && GOWORK=off CGO_ENABLED=0 go test .
@@ -111,6 +111,11 @@ screenshots: ## Take the pictures of the console that README and docs show
 bench: build ## Run the benchmarks, then a load test of the binary (BENCH=regexp, BENCHTIME=1s)
 	TENET_BENCH_EVALUATIONS='$(EVALUATIONS)' CGO_ENABLED=0 scripts/with-postgres.sh go test -run='^$$' -bench='$(BENCH)' -benchtime=$(BENCHTIME) -benchmem -vet=off $(TESTFLAGS) $(PACKAGES)
 	$(LOADBENCH)
+
+.PHONY: bench-peers
+bench-peers: build ## Measure server and edge beside Open Policy Agent, which this builds from its module (DURATION=10s)
+	cd tools/peers && GOWORK=off CGO_ENABLED=0 go build -trimpath -o ../../bin/opa github.com/open-policy-agent/opa
+	go run ./bench -opa=bin/opa -duration=$(or $(DURATION),10s)
 
 .PHONY: bench-search
 bench-search: ## Measure how well and how fast rules are found (COLLECTIONS=dir, SIZES=1000,100000, VECTORS=dir)

@@ -18,6 +18,7 @@ func main() {
 	flag.StringVar(&o.databaseURL, "database-url", "", "measure PostgreSQL at this address (an empty database) instead of SQLite")
 	flag.DurationVar(&o.duration, "duration", 10*time.Second, "length of each load phase")
 	flag.IntVar(&o.large, "large", 100_000, "rules in the large corpus")
+	flag.StringVar(&o.opa, "opa", "", "measure beside this opa binary, and nothing else")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -32,9 +33,13 @@ type options struct {
 	databaseURL string
 	duration    time.Duration
 	large       int
+	opa         string
 }
 
 func run(ctx context.Context, o options) error {
+	if o.opa != "" {
+		return peers(ctx, o)
+	}
 	if err := throughput(ctx, o); err != nil {
 		return fmt.Errorf("throughput: %w", err)
 	}

@@ -23,24 +23,32 @@ import (
 
 // server is a tenet process under measurement.
 type server struct {
-	o    options
-	args []string
-	dir  string
-	url  string
-	cmd  *exec.Cmd
-	http *http.Client
+	o options
+	// command is serve or edge; empty for another program.
+	command string
+	args    []string
+	dir     string
+	url     string
+	cmd     *exec.Cmd
+	http    *http.Client
 }
 
 // start runs the binary on a free port with a fresh data folder and waits until it is ready.
 func start(ctx context.Context, o options, args ...string) (*server, error) {
+	return startCommand(ctx, o, "serve", args...)
+}
+
+func newClient() *http.Client {
+	return &http.Client{Timeout: 5 * time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+}
+
+// startCommand is start for a command that listens.
+func startCommand(ctx context.Context, o options, command string, args ...string) (*server, error) {
 	dir, err := os.MkdirTemp("", "tenet-bench-*")
 	if err != nil {
 		return nil, err
 	}
-	s := &server{o: o, args: args, dir: dir, http: &http.Client{
-		Timeout:   5 * time.Minute,
-		Transport: &http.Transport{MaxIdleConnsPerHost: 64},
-	}}
+	s := &server{o: o, command: command, args: args, dir: dir, http: newClient()}
 	if _, err := s.up(ctx); err != nil {
 		s.stop()
 		return nil, err
@@ -59,8 +67,8 @@ func (s *server) up(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	s.url = "http://" + addr
-	args := append([]string{"serve", "--listen", addr, "--data", filepath.Join(s.dir, "data")}, s.args...)
-	if s.o.databaseURL != "" {
+	args := append([]string{s.command, "--listen", addr, "--data", filepath.Join(s.dir, "data")}, s.args...)
+	if s.o.databaseURL != "" && s.command == "serve" {
 		args = append(args, "--database-url", s.o.databaseURL)
 	}
 	s.cmd = exec.CommandContext(ctx, s.o.binary, args...)

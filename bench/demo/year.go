@@ -145,7 +145,10 @@ func (y *year) past(ctx context.Context) error {
 	if _, err := client.Get(ctx, y.as(reviewers[0]), op.GetInsights.Where(wire.InsightsQuery{PeriodDays: 30})); err != nil {
 		return err
 	}
-	_, err := y.as(reviewers[0]).Evaluations(ctx, client.EvaluationFilter{}) // and this indexes
+	if _, err := y.as(reviewers[0]).Evaluations(ctx, client.EvaluationFilter{}); err != nil { // and this indexes
+		return err
+	}
+	_, err := client.Get(ctx, y.as(reviewers[0]), op.ListActing) // and this notes the agents that were seen
 	return err
 }
 

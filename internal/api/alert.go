@@ -26,7 +26,7 @@ type alertRef struct {
 func (s Alerts) Routes(r *rest.Router) {
 	r = r.Tag(alertTag)
 	rest.Handle(r, rest.Operation{
-		ID: "list-alerts", Route: op.ListAlerts.Route(), Role: auth.Viewer,
+		ID: "list-alerts", Route: op.ListAlerts.Route(), Role: auth.Viewer, Lags: true,
 		Summary: "List alerts", Description: "Newest first, with the number of each status regardless of the filters.",
 	}, s.list)
 	rest.Handle(r, rest.Operation{ID: "get-alert", Route: op.GetAlert.Route(), Role: auth.Viewer, Summary: "Get an alert"},

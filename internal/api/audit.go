@@ -43,7 +43,7 @@ type Audit struct {
 func (s Audit) Routes(r *rest.Router) {
 	r = r.Tag(auditTag)
 	rest.Handle(r, rest.Operation{
-		ID: "list-audit", Route: op.ListAudit.Route(), Role: auth.Reviewer, Summary: "Read the audit chain",
+		ID: "list-audit", Route: op.ListAudit.Route(), Role: auth.Reviewer, Lags: true, Summary: "Read the audit chain",
 		Description: "Entries of the project, newest first. All parameters that are given must hold. Pages go by page, or by cursor, which what is recorded " +
 			"meanwhile does not move. Details of entries about keys, sign-ins and webhooks are shown to administrators only.",
 	}, func(ctx context.Context, in *wire.AuditEntryQuery) (wire.AuditPage, error) {
@@ -60,7 +60,7 @@ func (s Audit) Routes(r *rest.Router) {
 		return s.Trail.Entry(ctx, rest.Project(ctx), in.Seq, in.PageQuery)
 	})
 	export := rest.Handle(r, rest.Operation{
-		ID: "export-audit", Route: op.ExportAudit.Route(), Role: auth.Reviewer, Summary: "Export the audit chain",
+		ID: "export-audit", Route: op.ExportAudit.Route(), Role: auth.Reviewer, Lags: true, Summary: "Export the audit chain",
 		Description: "Entries of the project, oldest first, as JSON lines, as a table, as an evidence pack with what proves them, or counted as OSCAL assessment results. Cells of the table that begin like a formula get an apostrophe before them. " +
 			"A connection that breaks ends an export that could not be finished; after_seq goes on behind the last line.",
 	}, s.export).Success()

@@ -34,7 +34,7 @@ func (e Records) Routes(r *rest.Router) {
 	rules := r.Tag(ruleTag)
 	r = r.Tag(evaluateTag)
 	rest.Handle(r, rest.Operation{
-		ID: "list-evaluations", Route: op.ListEvaluations.Route(), Role: auth.Viewer, Summary: "Find recorded evaluations",
+		ID: "list-evaluations", Route: op.ListEvaluations.Route(), Role: auth.Viewer, Lags: true, Summary: "Find recorded evaluations",
 		Description: "Newest first. All parameters that are given must hold. Pages go by page, or by cursor, which what is recorded meanwhile does not move.",
 	}, e.list)
 	rest.Handle(r, rest.Operation{
@@ -50,7 +50,7 @@ func (e Records) Routes(r *rest.Router) {
 		return rec, err
 	})
 	rest.Handle(r, rest.Operation{
-		ID: "list-violations", Route: op.ListViolations.Route(), Role: auth.Viewer, Summary: "Find violations by a beginning of their fingerprint",
+		ID: "list-violations", Route: op.ListViolations.Route(), Role: auth.Viewer, Lags: true, Summary: "Find violations by a beginning of their fingerprint",
 		Description: "Looks through the newest 50 evaluations with such a violation. Several items mean that the beginning is not unique, or that the same text was denied " +
 			"in several repositories. A denial without a fingerprint cannot be waived and is not found.",
 	}, func(ctx context.Context, in *wire.ViolationQuery) (wire.Violations, error) {
@@ -72,7 +72,7 @@ func (e Records) Routes(r *rest.Router) {
 		return e.Recorded.GiveFeedback(ctx, rest.Project(ctx), in.ID, body.RuleID, body.Correct, body.Note)
 	})
 	rest.Handle(r, rest.Operation{
-		ID: "list-feedback", Route: op.ListFeedback.Route(), Role: auth.Viewer,
+		ID: "list-feedback", Route: op.ListFeedback.Route(), Role: auth.Viewer, Lags: true,
 		Summary: "List the feedback on an evaluation", Description: "By rule and reviewer.",
 	}, func(ctx context.Context, in *evaluationRef) (wire.FeedbackList, error) {
 		list, err := e.Recorded.Feedback(ctx, rest.Project(ctx), in.ID)

@@ -29,7 +29,7 @@ type projectsQuery struct {
 func (s Insights) Routes(r *rest.Router) {
 	r = r.Tag(insightTag)
 	rest.Handle(r, rest.Operation{
-		ID: "get-insights", Route: op.GetInsights.Route(), Role: auth.Viewer, Summary: "Get the figures on the rules of a project",
+		ID: "get-insights", Route: op.GetInsights.Route(), Role: auth.Viewer, Lags: true, Summary: "Get the figures on the rules of a project",
 		Description: "Evaluations and verdicts, the rules that deny most, are slowest or dormant, the cost of models, the trend by day, and " +
 			"health; of the project, of a team (the owner of rules) or of a federation node. The figures come from daily counts, which outlive " +
 			"old records; as_of is the time of the last count. What was not measured yet is null.",
@@ -43,18 +43,18 @@ func (s Insights) Routes(r *rest.Router) {
 		return s.Health.MeasureNow(ctx, rest.Project(ctx))
 	})
 	rest.Handle(r, rest.Operation{
-		ID: "list-measured-rules", Route: op.MeasuredRules.Route(), Role: auth.Viewer, Summary: "List rules by health and by when they were last asked",
+		ID: "list-measured-rules", Route: op.MeasuredRules.Route(), Role: auth.Viewer, Lags: true, Summary: "List rules by health and by when they were last asked",
 	}, func(ctx context.Context, in *wire.MeasuredQuery) (wire.MeasuredPage, error) {
 		return s.Health.Measured(ctx, rest.Project(ctx), in)
 	})
 	rest.Handle(r, rest.Operation{
-		ID: "list-judged-repositories", Route: op.ListRepositories.Route(), Role: auth.Viewer, Summary: "List the repositories that were judged",
+		ID: "list-judged-repositories", Route: op.ListRepositories.Route(), Role: auth.Viewer, Lags: true, Summary: "List the repositories that were judged",
 		Description: "With the counts of their evaluations, and when, how and at which federation node the latest was judged; those of the last 400 days.",
 	}, func(ctx context.Context, in *wire.RepositoryQuery) (wire.Page[wire.RepositoryFigure], error) {
 		return s.Health.Repositories(ctx, rest.Project(ctx), in)
 	})
 	rest.Handle(r, rest.Operation{
-		ID: "list-unjudged-repositories", Route: op.ListUnjudged.Route(), Role: auth.Viewer, Summary: "List the bound repositories that were never judged",
+		ID: "list-unjudged-repositories", Route: op.ListUnjudged.Route(), Role: auth.Viewer, Lags: true, Summary: "List the bound repositories that were never judged",
 		Description: "Repositories and patterns that federation nodes are bound to and of which nothing was judged in the last 400 days: rules that hold there " +
 			"are asked about nothing.",
 	}, func(ctx context.Context, in *wire.UnjudgedQuery) (wire.Page[wire.UnjudgedRepository], error) {
@@ -72,7 +72,7 @@ func (s Insights) Routes(r *rest.Router) {
 		return s.Health.Report(ctx, rest.Project(ctx), in)
 	})
 	rest.Handle(r, rest.Operation{
-		ID: "list-project-insights", Route: op.InsightProjects.Route(), Role: auth.Viewer, Place: rest.EachProject,
+		ID: "list-project-insights", Route: op.InsightProjects.Route(), Role: auth.Viewer, Lags: true, Place: rest.EachProject,
 		Summary: "Compare projects", Description: "Evaluations, health and coverage of the projects that the key may access, from what is counted and measured already.",
 	}, s.projects)
 	rest.Handle(r, rest.Operation{

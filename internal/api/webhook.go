@@ -68,7 +68,7 @@ func (s Webhooks) Routes(r *rest.Router) {
 		return s.Webhooks.Test(ctx, rest.Project(ctx), in.ID)
 	})
 	rest.Handle(r, rest.Operation{
-		ID: "list-deliveries", Route: op.ListDeliveries.Route(), Role: auth.Admin,
+		ID: "list-deliveries", Route: op.ListDeliveries.Route(), Role: auth.Admin, Lags: true,
 		Summary: "List the deliveries of a webhook policy", Description: "Newest first.",
 	}, s.deliveries)
 	rest.Handle(r, rest.Operation{

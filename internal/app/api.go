@@ -55,7 +55,7 @@ func (a *App) serveAPI(p *parts, operations api.Operations, registry *prometheus
 		api.Fleet{Edges: p.fleet},
 		api.Audit{
 			Chains: a.store.Audit, Projects: a.store.Projects, Catalog: p.catalog,
-			Trail: trail.New(trail.Store{Audit: a.store.Audit, Projects: a.store.Projects, Rules: a.store.Rules}, p.index),
+			Trail: trail.New(trail.Store{Audit: a.store.Lagging.Audit, Projects: a.store.Projects, Rules: a.store.Rules}, p.index),
 			Book:  p.book, Logs: a.store.Logs, InForce: a.recorded.inForce, Log: p.log, Rules: a.store.Rules,
 		},
 		api.Tiles{Log: p.log, Checkpoints: a.store.Logs},
@@ -80,8 +80,8 @@ func (a *App) serveAPI(p *parts, operations api.Operations, registry *prometheus
 		refuse = a.edge.refuse
 	}
 	return rest.New(rest.Config{
-		Refuse: refuse,
-		Keys:   a.callers, Logger: a.log, Description: api.Description(version), Registry: registry,
+		Refuse: refuse, Replicas: a.cfg.ReadURLs != "",
+		Keys: a.callers, Logger: a.log, Description: api.Description(version), Registry: registry,
 		Served: api.CountRules(registry, p.catalog, a.log), RequireLoopbackHost: loopback, RequireKey: !loopback, TrustedProxies: a.proxies, MayAct: p.acting.MayAct,
 		Limits: rest.Limits{
 			MaxBody: a.cfg.MaxBody, MaxImportBody: a.cfg.MaxImportBody, MaxDocument: a.cfg.MaxDocument, RatePerSecond: a.cfg.RateLimit, Burst: a.cfg.RateBurst,

@@ -57,6 +57,7 @@ func openEdge(ctx context.Context, a *App, o *Edge, now func() time.Time) error 
 	}
 	local := a.store
 	a.store.Readers = e.corpus.Readers(local.Readers)
+	a.store.Lagging = a.store.Readers
 	e.follower = edge.NewFollower(edge.FollowConfig{
 		Place: o.Place, Trusted: o.Trusted, Folder: filepath.Join(folder, "edge"), Every: o.Every, Corpus: e.corpus, Manifest: release.ManifestOf, Root: release.RootOf,
 		Logger: a.log, Now: now, Taken: func(ctx context.Context) { showBundle(ctx, a) },

@@ -67,6 +67,23 @@ func (p *parts) registerGauges(registry *prometheus.Registry, pools func() []sto
 			},
 		},
 		metric.Gauge{
+			Name: "tenet_replica_behind_milliseconds", Help: "By how much a replica of the database is behind.", Labels: []string{"pool"},
+			Read: ofReplicas(pools, func(p *store.Pool) int { return int(p.Behind.Milliseconds()) }),
+		},
+		metric.Gauge{
+			Name: "tenet_replica_left_out", Help: "1 if no reads go to a replica of the database, since it is too far behind or does not answer.", Labels: []string{"pool"},
+			Read: ofReplicas(pools, func(p *store.Pool) int {
+				if p.Problem != "" {
+					return 1
+				}
+				return 0
+			}),
+		},
+		metric.Gauge{
+			Name: "tenet_replica_reads", Help: "Reads that this node has sent to a replica of the database since it started.", Labels: []string{"pool"},
+			Read: ofReplicas(pools, func(p *store.Pool) int { return int(p.Reads) }),
+		},
+		metric.Gauge{
 			Name: "tenet_audit_checkpoint_age_seconds", Help: "Time since this node last had signed checkpoints of all entries of all audit logs; absent where it signs none.",
 			Read: func(context.Context) ([]metric.Sample, error) {
 				age, signs := p.book.Age()
@@ -120,4 +137,16 @@ func (p *parts) registerGauges(registry *prometheus.Registry, pools func() []sto
 			},
 		},
 	)
+}
+
+// ofReplicas reads a figure of each replica.
+func ofReplicas(pools func() []store.Pool, figure func(*store.Pool) int) func(context.Context) ([]metric.Sample, error) {
+	return func(context.Context) (samples []metric.Sample, err error) {
+		for _, p := range pools() {
+			if p.Replica {
+				samples = append(samples, metric.Sample{Value: figure(&p), Labels: []string{p.Name}})
+			}
+		}
+		return samples, nil
+	}
 }

@@ -69,7 +69,7 @@ func (m models) newJudge(cfg config.Config, log *slog.Logger, cache *judge.Cache
 }
 
 func openStore(ctx context.Context, cfg config.Config, log *slog.Logger) (store.Store, error) {
-	opts := sqlstore.Options{Logger: log}
+	opts := sqlstore.Options{Logger: log, Replicas: addresses(cfg.ReadURLs), Staleness: cfg.ReadStaleness}
 	if cfg.DatabaseURL != "" {
 		return sqlstore.OpenPostgres(ctx, cfg.DatabaseURL, opts)
 	}

@@ -138,16 +138,16 @@ func (a *App) assembleRules(p *parts, registry *prometheus.Registry, queue job.Q
 		return err
 	}
 	p.webhooks = webhook.New(webhook.Config{
-		Store: webhook.Store{Updater: s, Webhooks: s.Webhooks, Deliveries: s.Deliveries}, Queue: queue, Now: now, Logger: log,
+		Store: webhook.Store{Updater: s, Webhooks: s.Webhooks, Deliveries: s.Lagging.Deliveries}, Queue: queue, Now: now, Logger: log,
 		AllowNetworks: networks, Retention: cfg.WebhookRetention, Observe: observeDeliveries(registry),
 	})
 	p.alerts = health.NewAlerts(health.AlertsConfig{
-		Store: health.AlertStore{Updater: s, Alerts: s.Alerts, Projects: s.Projects, Rules: s.Rules}, Now: now, Publish: p.webhooks.Publish,
+		Store: health.AlertStore{Updater: s, Alerts: s.Lagging.Alerts, Projects: s.Projects, Rules: s.Rules}, Now: now, Publish: p.webhooks.Publish,
 		ManualResolve: !cfg.AlertAutoResolve,
 	})
 	p.monitor = health.New(health.Config{
 		Store: health.Store{
-			Updater: s, Alerts: s.Alerts, Audit: s.Audit, Counts: s.Counts, Feedback: s.Feedback, Health: s.Health, Projects: s.Projects, Rules: s.Rules,
+			Updater: s, Alerts: s.Alerts, Audit: s.Audit, Counts: s.Lagging.Counts, Feedback: s.Feedback, Health: s.Lagging.Health, Projects: s.Projects, Rules: s.Rules,
 			Releases: s.Releases, TestCases: s.TestCases, Waivers: s.Waivers,
 		},
 		Denials: func(ctx context.Context, projectID, ruleID string, since time.Time, limit int) ([]store.AuditEntry, error) {
@@ -230,7 +230,7 @@ func (a *App) assembleJudging(p *parts, registry *prometheus.Registry, jobs job.
 	}
 	judging := m.newJudge(cfg, log, p.verdicts, (&samples{live: a.live}).of)
 	p.index = find.New(find.Config{
-		Store:   find.Store{Updater: s, DerivedUpdater: s, Audit: s.Audit, Rules: s.Rules, Terms: s.Terms},
+		Store:   find.Store{Updater: s, DerivedUpdater: s, Audit: s.Lagging.Audit, Rules: s.Rules, Terms: s.Lagging.Terms},
 		Working: func() bool { return a.working }, Logger: log,
 	})
 	p.acting = acting.New(acting.Config{Store: acting.Store{Updater: s, Agents: s.Agents, Projects: s.Projects}, Now: now, Publish: p.webhooks.Publish})
@@ -238,7 +238,7 @@ func (a *App) assembleJudging(p *parts, registry *prometheus.Registry, jobs job.
 		Agents: p.acting, FailModes: a.failModes,
 		Views: a.live, Released: snapshots, Recorder: writer, Checks: check.NewCache(maxPrograms), Now: now,
 		Records: evaluate.Store{
-			Updater: s, Audit: fleet.Records{AuditReader: s.Audit, Edges: s.Edges}, Feedback: s.Feedback, Jobs: s.Jobs, Projects: s.Projects, Rules: s.Rules, Retention: s.Retention, Submissions: s.Submissions,
+			Updater: s, Audit: fleet.Records{AuditReader: s.Lagging.Audit, Edges: s.Lagging.Edges}, Feedback: s.Lagging.Feedback, Jobs: s.Jobs, Projects: s.Projects, Rules: s.Rules, Retention: s.Retention, Submissions: s.Submissions,
 			TestCases: s.TestCases, Edges: s.Edges,
 		},
 		Index: p.index, Judge: judging, Estimate: judging.Estimate, EstimateTriage: judging.EstimateTriage, Fresh: m.newJudge(cfg, log, nil, nil), Queue: jobs, Redact: redact.New(),

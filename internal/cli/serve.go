@@ -17,12 +17,13 @@ import (
 
 // serveCommand is `tenet serve`.
 type serveCommand struct {
-	Listen     string `placeholder:"ADDR" help:"Address to listen on; default is 127.0.0.1:8080 ($$TENET_LISTEN)."`
-	NoSeed     bool   `help:"Start the first time with an empty corpus instead of the starter packs ($$TENET_NO_SEED)."`
-	JudgeModel string `placeholder:"MODEL" help:"Model that judges rules without a check, as provider:model ($$TENET_JUDGE_MODEL)."`
-	NoConsole  bool   `help:"Serve the API without the web console ($$TENET_CONSOLE=false)."`
-	LogFormat  string `placeholder:"FORMAT" help:"text (default) or json ($$TENET_LOG_FORMAT)."`
-	LogLevel   string `placeholder:"LEVEL" help:"debug, info (default), warn or error ($$TENET_LOG_LEVEL)."`
+	Listen     string   `placeholder:"ADDR" help:"Address to listen on; default is 127.0.0.1:8080 ($$TENET_LISTEN)."`
+	NoSeed     bool     `help:"Start the first time with an empty corpus instead of the starter packs ($$TENET_NO_SEED)."`
+	JudgeModel string   `placeholder:"MODEL" help:"Model that judges rules without a check, as provider:model ($$TENET_JUDGE_MODEL)."`
+	ReadURL    []string `name:"read-url" sep:"none" placeholder:"URL" help:"Replica of the PostgreSQL database, where lists are read; several times for several ($$TENET_READ_URLS)."`
+	NoConsole  bool     `help:"Serve the API without the web console ($$TENET_CONSOLE=false)."`
+	LogFormat  string   `placeholder:"FORMAT" help:"text (default) or json ($$TENET_LOG_FORMAT)."`
+	LogLevel   string   `placeholder:"LEVEL" help:"debug, info (default), warn or error ($$TENET_LOG_LEVEL)."`
 }
 
 func (serveCommand) Help() string {
@@ -112,7 +113,7 @@ func untilStopped(ctx context.Context, failed <-chan error) error {
 func (k *serveCommand) flags() map[string]string {
 	flags := map[string]string{}
 	for key, value := range map[string]string{
-		"listen": k.Listen, "judge_model": k.JudgeModel, "log_format": k.LogFormat, "log_level": k.LogLevel,
+		"listen": k.Listen, "read_urls": strings.Join(k.ReadURL, ","), "judge_model": k.JudgeModel, "log_format": k.LogFormat, "log_level": k.LogLevel,
 	} {
 		if value != "" {
 			flags[key] = value

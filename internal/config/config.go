@@ -23,10 +23,12 @@ import (
 // Config is a node's settings. Each field's tags give its key in tenet.yaml, its default and its meaning; the environment
 // variable is TENET_ and the key in upper case.
 type Config struct {
-	Listen      string `key:"listen" default:"127.0.0.1:8080" doc:"Address to listen on. Without API keys it must be a loopback address."`
-	Data        string `key:"data" default:"" doc:"Folder of the embedded SQLite database. Empty: the user's data folder."`
-	DatabaseURL string `key:"database_url" default:"" doc:"PostgreSQL address (postgres://...). Empty: embedded SQLite."`
-	NoSeed      bool   `key:"no_seed" default:"false" doc:"Start the first time with an empty corpus instead of the starter packs."`
+	Listen        string        `key:"listen" default:"127.0.0.1:8080" doc:"Address to listen on. Without API keys it must be a loopback address."`
+	Data          string        `key:"data" default:"" doc:"Folder of the embedded SQLite database. Empty: the user's data folder."`
+	DatabaseURL   string        `key:"database_url" default:"" doc:"PostgreSQL address (postgres://...). Empty: embedded SQLite."`
+	ReadURLs      string        `key:"read_urls" default:"" doc:"Addresses (postgres://...) of replicas of database_url, with commas between. Lists, figures and exports of records are read there while a replica is at most read_staleness behind. Empty: all is read at database_url."`
+	ReadStaleness time.Duration `key:"read_staleness" default:"5s" doc:"How far a replica may be behind to answer reads. Callers see what they have changed themselves through this server at once."`
+	NoSeed        bool          `key:"no_seed" default:"false" doc:"Start the first time with an empty corpus instead of the starter packs."`
 
 	JudgeModel     string        `key:"judge_model" default:"" doc:"Model that judges what checks leave open, as provider:model, such as openai:gpt-5-mini. Several with commas between: each is asked where those before it are unavailable. Empty: no model."`
 	ConfirmModel   string        `key:"confirm_model" default:"" doc:"Model that confirms denials of CRITICAL rules, as provider:model. Empty: the judge looks a second time."`
@@ -348,6 +350,8 @@ func (c *Config) validate() (wrong []error) {
 			c.DatabaseURL == "" || strings.HasPrefix(c.DatabaseURL, "postgres://") || strings.HasPrefix(c.DatabaseURL, "postgresql://"),
 			"database_url: must begin with postgres://",
 		},
+		{c.ReadURLs == "" || c.DatabaseURL != "", "read_urls: are replicas of database_url, which is not set"},
+		{c.ReadStaleness >= 100*time.Millisecond && c.ReadStaleness <= time.Minute, "read_staleness: must be between 100ms and 1m"},
 		{min(c.MaxBody, c.MaxImportBody, c.MaxDocument) >= 1024, "max_body, max_import_body and max_document: must be at least 1024"},
 		{c.JudgeTotal == 0 || c.JudgeTotal >= c.JudgeTimeout, "judge_total_timeout: must be at least judge_timeout"},
 		{max(c.JudgeTimeout, c.JudgeTotal) <= time.Hour, "judge_timeout and judge_total_timeout: must be at most 1h"},

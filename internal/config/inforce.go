@@ -62,7 +62,7 @@ func (c *Config) InForce() []Value {
 		switch {
 		case s.Secret:
 			value = Masked(value)
-		case s.Key == "export": // several addresses
+		case s.Key == "export" || s.Key == "read_urls": // several addresses
 			list := strings.Split(value, ",")
 			for i := range list {
 				list[i] = WithoutPassword(list[i])

@@ -494,7 +494,7 @@ func auditRules(p *page, e *wire.AuditEntry) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = foreign(labelOf(r.Slug, r.ID)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = foreign(ruleName(r.ID, r.Slug)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -21,6 +21,7 @@ import (
 	"tenet/internal/rule"
 	"tenet/internal/sso"
 	"tenet/internal/store"
+	"tenet/internal/telemetry"
 )
 
 // Keys authenticates people by API keys.
@@ -130,7 +131,10 @@ func New(cfg Config) (*Console, error) {
 		return nil, err
 	}
 	for _, screen := range routes() {
-		c.mux.HandleFunc(screen.pattern, func(w http.ResponseWriter, r *http.Request) { c.serve(w, r, screen) })
+		c.mux.HandleFunc(screen.pattern, func(w http.ResponseWriter, r *http.Request) {
+			c.serve(w, r, screen)
+			telemetry.Route(r.Context(), screen.pattern, r.PathValue("project")) // after those of the calls to the API that the page has made
+		})
 	}
 	return c, nil
 }

@@ -1098,7 +1098,7 @@ func deskSimilar(p *page, v *desk) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = foreign(labelOf(c.Rule.RuleSlug, c.Rule.RuleID)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = foreign(ruleName(c.Rule.RuleID, c.Rule.RuleSlug)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1177,9 +1177,9 @@ func deskSimilar(p *page, v *desk) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var41 string
-			templ_7745c5c3_Var41, templ_7745c5c3_Err = templ.JoinStringErrs("Merge into " + visible(labelOf(r.RuleSlug, r.RuleID)))
+			templ_7745c5c3_Var41, templ_7745c5c3_Err = templ.JoinStringErrs("Merge into " + visible(ruleName(r.RuleID, r.RuleSlug)))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `discoverydesk.templ`, Line: 297, Col: 155}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `discoverydesk.templ`, Line: 297, Col: 156}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var41))
 			if templ_7745c5c3_Err != nil {
@@ -1202,7 +1202,7 @@ func deskSimilar(p *page, v *desk) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = foreign(labelOf(r.RuleSlug, r.RuleID)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = foreign(ruleName(r.RuleID, r.RuleSlug)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -150,7 +150,7 @@ var table = map[string]row{
 	"api/rest": {layer: surface, imports: []string{"audit", "auth", "metric", "rule", "store", "text", "telemetry"}},
 	"client":   {layer: surface, tests: []string{"api", "app"}},
 	"console": {
-		layer: surface, imports: []string{"auth", "client", "console/patch", "console/wordmark", "rule", "sso", "store"},
+		layer: surface, imports: []string{"auth", "client", "console/patch", "console/wordmark", "rule", "sso", "store", "telemetry"},
 		tests: []string{"app", "audit", "config", "console/browsertest", "store/sqlstore"},
 	},
 	"console/patch":           {layer: block, imports: []string{"console/wordmark", "diff"}},

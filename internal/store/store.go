@@ -5,13 +5,19 @@
 // precondition_failed for a change based on an old version. Timestamps are UTC, cut to microseconds.
 package store
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Store is a database: readers outside of transactions, by noun, and transactions. It is safe for concurrent use. A component
 // takes the fields that it uses, not the whole.
 type Store struct {
 	Readers
 	Database
+	// Lagging are Readers that may be answered by replicas where a context allows it; see [MayLag]. For components whose readers of lists tolerate it: what
+	// keeps an answer in memory, or decides by it, takes Readers.
+	Lagging Readers
 }
 
 // Database runs transactions.
@@ -34,6 +40,12 @@ type Pool struct {
 	Name        string // read or write
 	InUse, Idle int
 	Waits       int64 // requests for a connection that had to wait for one, so far
+	// Replica is true for connections to a replica: Reads counts the reads that it was asked for, Behind is by how much it is behind, and Problem why it is
+	// left out; empty if it is not.
+	Replica bool
+	Reads   int64
+	Behind  time.Duration
+	Problem string
 }
 
 // Updater writes.

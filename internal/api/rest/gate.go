@@ -70,6 +70,7 @@ func (s *Server) admit(r *http.Request, e *Endpoint) (context.Context, error) {
 	if err := e.checkQuery(query); err != nil {
 		return nil, err
 	}
+	ctx = s.follow(ctx, e, x)
 	if e.limit == 0 && !e.inner {
 		return ctx, x.noBody()
 	}

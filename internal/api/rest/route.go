@@ -38,6 +38,8 @@ type Operation struct {
 	Status      int // of success; 0 is 200, or 204 without a body
 	// Asks means that the operation is part of asking for an evaluation: keys with the scope evaluate may call it.
 	Asks bool
+	// Lags means that a replica of the database may answer, which is behind by seconds: for lists and figures, never for what a decision rests on.
+	Lags bool
 }
 
 // Created is the answer to a request that makes something.
@@ -88,6 +90,7 @@ type Endpoint struct {
 	signer   *Signer
 	asks     bool // see [Operation.Asks]
 	reads    bool // it changes nothing, by its method
+	lags     bool // see [Operation.Lags]
 	inner    bool // another protocol, which reads the body and sends requests of its own
 }
 
@@ -130,7 +133,7 @@ func (r *Router) mount(o Operation, in, out reflect.Type, run func(ctx context.C
 	}
 	e := &Endpoint{
 		server: r.server, Role: o.Role, Place: o.Place, status: o.Status, asks: o.Asks,
-		reads: strings.HasPrefix(o.Route, http.MethodGet+" ") && o.Role != auth.Evaluator,
+		reads: strings.HasPrefix(o.Route, http.MethodGet+" ") && o.Role != auth.Evaluator, lags: o.Lags,
 	}
 	e.describe(func() { e.declare(o, r.tag, in, out) })
 	r.server.handle(o.Route, e, func(w *response, r *http.Request) error {

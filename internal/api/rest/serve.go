@@ -33,6 +33,7 @@ type exchange struct {
 	given    bool   // the request names the project
 	raw      []byte // body of a signed request
 	who      auth.Actor
+	wrote    func() // notes the end of a request that may have written; nil for others
 	refusal  string // why the use of the key is refused, such as [auth.RefusedNetwork]; empty for other reasons
 }
 
@@ -90,6 +91,9 @@ func withoutKeys(text string) string { return secrets.ReplaceAllString(text, "${
 // finish sends an answer without a body and counts the request.
 func (s *Server) finish(rw *response, x *exchange, start time.Time) {
 	rw.send()
+	if x.wrote != nil {
+		x.wrote()
+	}
 	s.countRefusal(x, rw.status)
 	took := s.cfg.Now().Sub(start)
 	s.observe(x.r, rw.status, took)

@@ -64,6 +64,8 @@ type Config struct {
 	// Refuse returns an error for a request that this server does not carry out. changesNothing is true for requests that only read, or ask for an
 	// evaluation. Nil refuses none.
 	Refuse func(r *http.Request, changesNothing bool) error
+	// Replicas means that operations which declare it may be answered by replicas of the database; see [store.MayLag].
+	Replicas bool
 	// TrustedProxies are the networks of proxies whose X-Forwarded-For names the client.
 	TrustedProxies []netip.Prefix
 	// Now is the clock; nil means time.Now.
@@ -111,6 +113,7 @@ type Server struct {
 	reasons     map[string]string // why a method is not possible, by method and prefix of the path
 	crossOrigin *http.CrossOriginProtection
 	rates       *rates
+	writers     *writers      // nil without replicas
 	uploads     chan struct{} // one for each form in memory
 	strangers   *strangers
 	methods     map[string][]string // of the paths without parameters, in order
@@ -129,6 +132,9 @@ func New(cfg Config, resources ...Resource) *Server {
 	s := &Server{
 		cfg: cfg, mux: http.NewServeMux(), endpoints: map[string]*Endpoint{}, reasons: map[string]string{}, schemas: newSchemas(), observe: newMetrics(cfg.Registry),
 		crossOrigin: http.NewCrossOriginProtection(), uploads: make(chan struct{}, maxUploads), strangers: &strangers{from: map[netip.Addr]int{}}, methods: map[string][]string{}, rates: newRates(cfg.Limits.RatePerSecond, cfg.Limits.Burst, cfg.Now),
+	}
+	if cfg.Replicas {
+		s.writers = newWriters(time.Now) // as the watch over replicas does
 	}
 	s.schemas.names = cfg.Description.Names
 	s.document = newDocument(cfg.Description, s.schemas)

@@ -238,6 +238,9 @@ func (x *Index) unindexed(ctx context.Context, projectID string, mark int64) ([]
 	}
 	from := max(mark, head.Seq-newest)
 	recent, next := x.tail.get(projectID, from), from
+	for len(recent) > 0 && recent[len(recent)-1].Seq > head.Seq { // read at the primary, and not yet where this call reads
+		recent = recent[:len(recent)-1]
+	}
 	if len(recent) > 0 {
 		next = recent[len(recent)-1].Seq
 	}

@@ -28,6 +28,10 @@ type Options struct {
 	Readers int
 	// Writers bounds the transactions that run at once on PostgreSQL; 0 means 8. SQLite always has one writer.
 	Writers int
+	// Replicas are addresses of databases that follow the one at the address of [OpenPostgres]. Reads that may lag go there; see [store.MayLag].
+	Replicas []string
+	// Staleness is by how much a replica may be behind; 0 means [DefaultStaleness].
+	Staleness time.Duration
 }
 
 // withDefaults sets the zero fields.
@@ -147,12 +151,25 @@ func openPostgres(ctx context.Context, dsn string, o Options, l limits) (store.S
 	write.SetMaxOpenConns(o.Writers)
 	d := newPostgres()
 	d.limits, d.renew = &l, (&renewer{pools: []*pgxpool.Pool{readers, writers}}).renew
-	return open(ctx, d, read, write, o, func() error {
+	var behind *replicas
+	if len(o.Replicas) > 0 {
+		if behind, err = openReplicas(ctx, o, l); err != nil {
+			return store.Store{}, errors.Join(err, read.Close(), write.Close())
+		}
+	}
+	s, err := open(ctx, d, read, write, o, func() error {
+		if behind != nil {
+			behind.close()
+		}
 		err := errors.Join(read.Close(), write.Close())
 		readers.Close()
 		writers.Close()
 		return err
 	})
+	if err == nil && behind != nil {
+		s.Lagging = s.Database.(*database).follow(behind) //nolint:forcetypeassert // open has made it
+	}
+	return s, err
 }
 
 // errAddress does not quote the error of the parser, which may quote the password.
@@ -174,7 +191,8 @@ func open(ctx context.Context, d *dialect, read, write *sql.DB, o Options, relea
 	if err != nil {
 		return store.Store{}, errors.Join(err, release())
 	}
-	return store.Store{Readers: s.readers(), Database: s}, nil
+	readers := s.readers()
+	return store.Store{Readers: readers, Lagging: readers, Database: s}, nil
 }
 
 // check refuses a server that is too old, or whose encoding cannot hold all text, and a file whose list of tables is damaged.

@@ -21,11 +21,13 @@ type conn interface {
 
 // session reads and writes on a pool or in a transaction.
 type session struct {
-	db    conn
-	d     *dialect
-	pool  *sql.DB  // nil in a transaction
-	gate  *gate    // nil in a transaction, which has passed it
-	state *txState // of a transaction that writes; else nil
+	db   conn
+	d    *dialect
+	pool *sql.DB // nil in a transaction
+	gate *gate   // nil in a transaction, which has passed it
+	// replicas answer reads that may lag; nil for none.
+	replicas *replicas
+	state    *txState // of a transaction that writes; else nil
 	// damage and parsed are shared by all sessions of a database; parsed is nil in a transaction that writes.
 	damage *damage
 	parsed *parsedRows
@@ -40,6 +42,10 @@ func (s *session) snapshot(ctx context.Context, fn func(*session) error) error {
 		return err
 	}
 	defer s.gate.leave()
+	if sqlTx, there := s.replicas.begin(ctx); sqlTx != nil {
+		defer func() { _ = sqlTx.Rollback() }() // it only reads
+		return fn(&session{db: sqlTx, d: there.d, damage: there.damage})
+	}
 	sqlTx, err := s.pool.BeginTx(ctx, s.d.reading)
 	if err != nil {
 		return s.wrap(ctx, "begin reading", err)
@@ -75,6 +81,9 @@ func (s *session) row(ctx context.Context, doing, query string, args []any, dest
 	if !storable(args) {
 		return sql.ErrNoRows // no stored text equals it
 	}
+	if s.replicas.row(ctx, doing, query, args, dest...) {
+		return nil
+	}
 	ctx, cancel := s.limited(ctx)
 	defer cancel()
 	err := s.db.QueryRowContext(ctx, s.d.bind(query), s.d.arguments(args)...).Scan(dest...)
@@ -98,6 +107,9 @@ func (s *session) each(ctx context.Context, doing, query string, args []any, fn 
 	defer s.leave()
 	if !storable(args) {
 		return nil // no stored text equals it
+	}
+	if done, err := s.replicas.each(ctx, doing, query, args, fn); done {
+		return err
 	}
 	ctx, cancel := s.limited(ctx)
 	defer cancel()

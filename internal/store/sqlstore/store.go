@@ -23,7 +23,8 @@ type database struct {
 	write   *sql.DB
 	log     *slog.Logger
 	release func() error
-	added   watchers // notified of new jobs
+	behind  *replicas // nil for none
+	added   watchers  // notified of new jobs
 }
 
 // Serial implements store.Database.
@@ -44,7 +45,25 @@ func (s *database) Pools() []store.Pool {
 		stats := db.Stats()
 		return store.Pool{Name: name, InUse: stats.InUse, Idle: stats.Idle, Waits: stats.WaitCount}
 	}
-	return []store.Pool{of("read", s.pool), of("write", s.write)}
+	pools := []store.Pool{of("read", s.pool), of("write", s.write)}
+	if s.behind != nil {
+		for _, one := range s.behind.list {
+			pool := of("replica "+one.name, one.session.pool)
+			pool.Replica, pool.Reads = true, one.reads.Load()
+			pool.Behind, pool.Problem = one.behind()
+			pools = append(pools, pool)
+		}
+	}
+	return pools
+}
+
+// follow begins to read at replicas, and returns readers that do so where a context allows it.
+func (s *database) follow(r *replicas) store.Readers {
+	lagging := *s.session
+	lagging.replicas = r
+	s.behind = r
+	r.start(s.session)
+	return lagging.readers()
 }
 
 // Close implements store.Database.

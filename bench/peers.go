@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// peers measures Tenet's server and edge beside Open Policy Agent in one run: the same 20 rules on a payment, the same client, and a log of every
+// decision, which OPA writes to a file without syncing it.
+func peers(ctx context.Context, o options) error {
+	tenet, err := start(ctx, o, "--no-seed")
+	if err != nil {
+		return err
+	}
+	defer tenet.stop()
+	if _, err := tenet.importRules(ctx, payments()); err != nil {
+		return err
+	}
+	edge, err := tenet.edge(ctx)
+	if err != nil {
+		return err
+	}
+	defer edge.stop()
+	opa, err := startOPA(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer opa.stop()
+	fmt.Printf("## 20 rules on a payment, side by side, %s a phase\n\n| what | clients | decisions/s | p50 ms | p99 ms | RSS MiB |\n|---|---|---|---|---|---|\n", o.duration)
+	for _, clients := range []int{1, 8, 32} {
+		for _, p := range []struct {
+			name, path string
+			server     *server
+			body       func(int) []byte
+		}{
+			{"OPA, decision log to a file", "/v1/data/payments", opa, func(i int) []byte { return encode(map[string]any{"input": payment(i)}) }},
+			{"Tenet, server, records synced", "/api/v1/evaluate", tenet, paymentRequest},
+			{"Tenet, edge, records synced and shipped", "/api/v1/evaluate", edge, paymentRequest},
+		} {
+			if err := p.server.row(ctx, p.name, clients, p.path, p.body); err != nil {
+				return err
+			}
+		}
+	}
+	if err := edge.verify(ctx); err != nil {
+		return err
+	}
+	return edgeAlone(ctx, o)
+}
+
+// edgeAlone measures an edge with 10,000 rules, of which 100 are in scope of each request.
+func edgeAlone(ctx context.Context, o options) error {
+	tenet, err := start(ctx, o, "--no-seed")
+	if err != nil {
+		return err
+	}
+	defer tenet.stop()
+	if _, err := tenet.importRules(ctx, corpus(10_000, 100)); err != nil {
+		return err
+	}
+	edge, err := tenet.edge(ctx)
+	if err != nil {
+		return err
+	}
+	defer edge.stop()
+	cold, err := edge.restart(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("\n## Edge, 10,000 rules, 100 in scope\n\nReady from its own disk after %d ms.\n\n| what | clients | decisions/s | p50 ms | p99 ms | RSS MiB |\n|---|---|---|---|---|---|\n", cold.Milliseconds())
+	for _, clients := range []int{8, 32} {
+		if err := edge.row(ctx, "evaluation of facts", clients, "/api/v1/evaluate", factsRequest); err != nil {
+			return err
+		}
+	}
+	return edge.verify(ctx)
+}
+
+// row measures a phase and prints it.
+func (s *server) row(ctx context.Context, name string, clients int, path string, body func(int) []byte) error {
+	r, err := s.load(ctx, clients, s.o.duration, path, body)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	memory, err := s.rss()
+	if err != nil {
+		return err
+	}
+	fmt.Printf("| %s | %d | %.0f | %.1f | %.1f | %d |\n", name, clients, r.rate, r.ms(0.5), r.ms(0.99), memory>>20)
+	return nil
+}
+
+// paymentKinds are the fields that the rules on a payment look at.
+const paymentKinds = 20
+
+// payments are rules on a payment, each with a check of its own.
+func payments() []map[string]any {
+	rules := make([]map[string]any, paymentKinds)
+	for i := range rules {
+		rules[i] = map[string]any{
+			"slug": fmt.Sprintf("PAY-%d", i), "status": "EFFECTIVE", "modality": "MUST", "severity": "HIGH", "applies_to": map[string]any{"kinds": []string{"facts"}},
+			"statement": fmt.Sprintf("Payments above %d EUR need %d approvals.", 1000*(i+1), i%3+1),
+			"check":     map[string]any{"cel": fmt.Sprintf("facts.amount <= %d.0 || facts.approvals >= %d.0", 1000*(i+1), i%3+1)},
+		}
+	}
+	return rules
+}
+
+// policy has the same rules for OPA.
+func policy() string {
+	var b strings.Builder
+	b.WriteString("package payments\n\ndefault allow := false\n\nallow if count(deny) == 0\n")
+	for i := range paymentKinds {
+		fmt.Fprintf(&b, "\ndeny contains \"PAY-%d\" if {\n\tinput.amount > %d\n\tinput.approvals < %d\n}\n", i, 1000*(i+1), i%3+1)
+	}
+	return b.String()
+}
+
+// payment is one that differs from the others.
+func payment(i int) map[string]any {
+	return map[string]any{"amount": 500 + i%900, "approvals": i % 4, "reference": fmt.Sprintf("P-%d", i), "currency": "EUR", "requester": "ann", "country": "DE"}
+}
+
+func paymentRequest(i int) []byte { return encode(map[string]any{"facts": payment(i)}) }
+
+// edge deploys the rules of a server and starts an edge that takes them.
+func (s *server) edge(ctx context.Context) (*server, error) {
+	var snapshot struct {
+		ID string `json:"id"`
+	}
+	for _, step := range []struct {
+		path, body string
+		into       any
+	}{{"/api/v1/snapshots", `{"name":"bench"}`, &snapshot}, {"/deploy", `{"environment":"production"}`, nil}} {
+		path := step.path
+		if snapshot.ID != "" {
+			path = "/api/v1/snapshots/" + snapshot.ID + path
+		}
+		status, answer, err := s.post(ctx, path, []byte(step.body))
+		if err != nil {
+			return nil, err
+		}
+		if status/100 != 2 {
+			return nil, fmt.Errorf("%s answered %d: %.300s", path, status, answer)
+		}
+		if step.into != nil {
+			if err := json.Unmarshal(answer, step.into); err != nil {
+				return nil, err
+			}
+		}
+	}
+	answer, err := s.get(ctx, "/api/v1/bundles/production/info")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	var info struct {
+		Keys []string `json:"keys"`
+	}
+	if err := json.NewDecoder(answer.Body).Decode(&info); err != nil {
+		return nil, err
+	}
+	trust := filepath.Join(s.dir, "trust")
+	if err := os.WriteFile(trust, []byte(strings.Join(info.Keys, "\n")+"\n"), 0o600); err != nil {
+		return nil, err
+	}
+	return startCommand(ctx, s.o, "edge", "--bundle", s.url+"/api/v1/bundles/production", "--trust", trust, "--name", "bench")
+}
+
+// startOPA starts OPA with the policy and its decision log on the console.
+func startOPA(ctx context.Context, o options) (*server, error) {
+	dir, err := os.MkdirTemp("", "tenet-bench-*")
+	if err != nil {
+		return nil, err
+	}
+	s := &server{o: o, dir: dir, http: newClient()}
+	log, err := os.Create(filepath.Join(dir, "decisions"))
+	if err != nil {
+		s.stop()
+		return nil, err
+	}
+	defer func() { _ = log.Close() }() // OPA has its own
+	file := filepath.Join(dir, "payments.rego")
+	if err := os.WriteFile(file, []byte(policy()), 0o600); err != nil {
+		s.stop()
+		return nil, err
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		s.stop()
+		return nil, err
+	}
+	addr := l.Addr().String()
+	_ = l.Close() // its port is for OPA
+	s.url = "http://" + addr
+	s.cmd = exec.CommandContext(ctx, o.opa, "run", "--server", "--addr", addr, "--log-level", "error", "--set", "decision_logs.console=true", file)
+	s.cmd.Stdout, s.cmd.Stderr = log, log
+	if err := s.cmd.Start(); err != nil {
+		s.stop()
+		return nil, err
+	}
+	for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(10 * time.Millisecond) {
+		if answer, err := s.get(ctx, "/health"); err == nil {
+			_ = answer.Body.Close()
+			if answer.StatusCode == http.StatusOK {
+				return s, nil
+			}
+		}
+	}
+	s.stop()
+	return nil, errors.New("OPA was not ready within a minute")
+}
