@@ -170,7 +170,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 	if a.edge != nil {
 		a.followers = append(a.followers, a.edge.follower.Run, a.edge.ship.Run)
 	} else {
-		a.followers = append(a.followers, a.recorded.follow)
+		a.followers = append(a.followers, func(ctx context.Context) { a.recorded.follow(ctx, a.live) })
 		if cfg.Alerts {
 			a.followers = append(a.followers, p.fleet.Watch)
 		}

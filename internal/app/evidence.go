@@ -7,12 +7,14 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"tenet/internal/bundle/place"
 	"tenet/internal/checkpoint"
 	"tenet/internal/config"
+	"tenet/internal/corpus"
 	"tenet/internal/evidence"
 	"tenet/internal/privacy"
 	"tenet/internal/rule"
@@ -177,12 +179,12 @@ type recorded struct {
 }
 
 // refuse returns what reports why a project must not decide anything: its audit log was changed, or does not explain what is in force.
-func (r recorded) refuse(b *evidence.Book) func(projectID string) error {
-	return func(projectID string) error {
+func (r recorded) refuse(b *evidence.Book) func(ctx context.Context, projectID string) error {
+	return func(ctx context.Context, projectID string) error {
 		if err := b.Problem(projectID); err != nil {
 			return err
 		}
-		return r.inForce.Problem(projectID)
+		return r.inForce.Refusal(ctx, projectID)
 	}
 }
 
@@ -207,5 +209,38 @@ func (r recorded) all(ctx context.Context) ([]string, error) {
 	return out, err
 }
 
-// follow compares what is in force with the audit logs until ctx ends.
-func (r recorded) follow(ctx context.Context) { r.inForce.Run(ctx, r.all) }
+// coldOnes is how many projects without a view in memory one round compares.
+const coldOnes = 20
+
+// follow compares what is in force with the audit logs until ctx ends: in each round the projects whose rules are in memory and the default project,
+// whose suspensions hold everywhere, and some of the others by turns. Those are compared before their first evaluation, too.
+func (r recorded) follow(ctx context.Context, live *corpus.Live) {
+	last, cold := "", []string(nil)
+	r.inForce.Run(ctx, func(ctx context.Context) ([]string, error) {
+		all, err := r.all(ctx)
+		if err != nil || len(all) == 0 {
+			return nil, err
+		}
+		slices.Sort(all)
+		warm := append(live.Loaded(), rule.DefaultProject)
+		for _, id := range cold {
+			if !slices.Contains(warm, id) {
+				r.inForce.Forget(id)
+			}
+		}
+		at, found := slices.BinarySearch(all, last)
+		if found {
+			at++
+		}
+		cold = cold[:0]
+		for range min(coldOnes, len(all)) {
+			last = all[at%len(all)]
+			cold = append(cold, last)
+			at++
+		}
+		return slices.DeleteFunc(append(warm, cold...), func(id string) bool {
+			_, exists := slices.BinarySearch(all, id)
+			return !exists
+		}), nil
+	})
+}

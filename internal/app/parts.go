@@ -20,6 +20,7 @@ import (
 	"tenet/internal/checkpoint"
 	"tenet/internal/config"
 	"tenet/internal/conflict"
+	"tenet/internal/corpus"
 	"tenet/internal/discover"
 	"tenet/internal/discover/assistant"
 	"tenet/internal/discover/code"
@@ -153,7 +154,7 @@ func (a *App) assembleRules(p *parts, registry *prometheus.Registry, queue job.Q
 		Denials: func(ctx context.Context, projectID, ruleID string, since time.Time, limit int) ([]store.AuditEntry, error) {
 			return p.index.Denials(ctx, projectID, ruleID, since, limit)
 		},
-		Views: a.live, Alerts: p.alerts, Now: now, Logger: log, Off: !cfg.Alerts, Working: func() bool { return a.working },
+		Views: a.live, Glances: corpus.Glances{Live: a.live}, Alerts: p.alerts, Now: now, Logger: log, Off: !cfg.Alerts, Working: func() bool { return a.working },
 		Settings: health.Settings{
 			DormantAfter: time.Duration(cfg.AlertDormantDays) * day, DenyRate: cfg.AlertDenyRate, DenyWindow: cfg.AlertDenyDays,
 			DenyMin: cfg.AlertDenyMin, HealthDrop: cfg.AlertHealthDrop, Quiet: time.Duration(cfg.AlertQuietDays) * day,
@@ -258,7 +259,7 @@ func (a *App) assembleJudging(p *parts, registry *prometheus.Registry, jobs job.
 	if a.edge == nil {
 		evaluating.Approvals, evaluating.Personal = p.approvals, p.privacy
 	} else { // a signature vouches for the rules of an edge, not its own audit log
-		evaluating.Bundle, evaluating.Recorder, evaluating.Refuse = a.edge.bundle, recorder{writer, a.edge.ship}, p.book.Problem
+		evaluating.Bundle, evaluating.Recorder, evaluating.Refuse = a.edge.bundle, recorder{writer, a.edge.ship}, func(_ context.Context, projectID string) error { return p.book.Problem(projectID) }
 	}
 	p.evaluator = evaluate.New(evaluating)
 	p.retention = retention.New(retention.Config{

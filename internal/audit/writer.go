@@ -127,9 +127,44 @@ func (w *Writer) next(name string) []*waiting {
 		delete(w.queues, name)
 		return nil
 	}
-	n := min(len(list), maxBatch)
-	w.queues[name] = list[n:]
-	return list[:n:n]
+	batch, rest := share(list)
+	w.queues[name] = rest
+	return batch
+}
+
+// share divides a queue into the next batch and the rest. If not all fit, projects get places by turns, so that one with many records delays no other.
+func share(list []*waiting) (batch, rest []*waiting) {
+	if len(list) <= maxBatch {
+		return list, nil
+	}
+	turn := make([]int, len(list)) // of each record: how many of its project are before it
+	of := map[string]int{}
+	for i, p := range list {
+		turn[i] = of[p.entry.ProjectID]
+		of[p.entry.ProjectID]++
+	}
+	if len(of) == 1 {
+		return list[:maxBatch:maxBatch], list[maxBatch:]
+	}
+	last := slices.Sorted(slices.Values(turn))[maxBatch-1] // the turn in which the batch is full
+	places := maxBatch
+	for _, t := range turn {
+		if t < last {
+			places--
+		}
+	}
+	for i, p := range list {
+		switch {
+		case turn[i] < last:
+			batch = append(batch, p)
+		case turn[i] == last && places > 0:
+			places--
+			batch = append(batch, p)
+		default:
+			rest = append(rest, p)
+		}
+	}
+	return batch, rest
 }
 
 // commit writes a batch and answers its callers. If a record is at fault (its project does not exist, say), halves of the

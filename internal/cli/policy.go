@@ -72,6 +72,7 @@ func printPolicy(s *session, p rule.ProjectPolicy) error {
 	if len(p.Personal.Fields) > 0 {
 		rows = append(rows, []any{"personal fields", strings.Join(p.Personal.Fields, ", ")})
 	}
+	rows = append(rows, []any{"cache_by", cmp.Or(rule.CacheFactsText(p.CacheBy), "shared by the project")})
 	for i := range p.Approvals {
 		rows = append(rows, []any{"approval", line(p.Approvals[i].String())})
 	}
@@ -94,6 +95,7 @@ type policyFlags struct {
 	Approval    []string          `sep:"none" placeholder:"DEMAND" help:"A demand on approvals, as 'ask=yes, kinds=tool_call action, quorum=2'; several times for several, and replaces those that there are."`
 	FailModes   string            `placeholder:"MODES" help:"What hooks answer at least about a rule that nothing could judge: open, ask or closed, or one for each severity, as CRITICAL=closed,HIGH=ask; replaces those that there are, and none takes them away."`
 	Personal    string            `placeholder:"DATA" help:"Personal data, which records hold encrypted, as 'people=facts.customer.id, fields=facts.customer identity.person'; replaces those that there are, and none takes them away."`
+	CacheBy     string            `placeholder:"FACTS" help:"Facts of who asks that stored verdicts of a model depend on: some of actor,person,agent,session; none has everybody in the project share them."`
 	NoApprovals bool              `help:"Take all demands on approvals away."`
 	Reason      string            `placeholder:"TEXT" help:"Why; needed for a change that loosens the policy."`
 }
@@ -110,6 +112,7 @@ escalate_after and substitutes, until when and who steps in.
     tenet policy set --approval 'ask=yes, kinds=tool_call' --approval 'severity_min=HIGH, approvers=ann@example.com key:lead, quorum=2'
     tenet policy set --fail-modes CRITICAL=closed,HIGH=ask
     tenet policy set --personal 'people=facts.customer.id, fields=facts.customer'
+    tenet policy set --cache-by person,agent
     tenet policy set --uncovered action=allow --reason 'the assistant asks by itself'`
 }
 
@@ -126,6 +129,9 @@ func (k *policyFlags) check() error {
 	}
 	if _, err := k.fails(); err != nil {
 		return fmt.Errorf("--fail-modes: %w", err)
+	}
+	if _, err := rule.ParseCacheFacts(k.CacheBy); err != nil {
+		return fmt.Errorf("--cache-by: %w", err)
 	}
 	_, err := k.routes()
 	return err
@@ -165,7 +171,7 @@ func (k *policyFlags) floored() bool {
 
 // given reports whether a flag changes something.
 func (k *policyFlags) given() bool {
-	return k.floored() || len(k.Uncovered) > 0 || len(k.Approval) > 0 || k.NoApprovals || k.FailModes+k.Personal != ""
+	return k.floored() || len(k.Uncovered) > 0 || len(k.Approval) > 0 || k.NoApprovals || k.FailModes+k.Personal+k.CacheBy != ""
 }
 
 // change returns the change of a policy. The server replaces the floor as a whole, so that the other parts of it come from the policy as it is.
@@ -185,6 +191,9 @@ func (k *policyFlags) change(now rule.ProjectPolicy) wire.ProjectPolicyInput {
 	}
 	if p, err := k.personal(); err == nil && k.Personal != "" {
 		change.Personal = wire.Some(p)
+	}
+	if facts, err := rule.ParseCacheFacts(k.CacheBy); err == nil && k.CacheBy != "" {
+		change.CacheBy = wire.Some(facts)
 	}
 	if routes, err := k.routes(); err == nil && (len(routes) > 0 || k.NoApprovals) { // check has refused what is wrong
 		change.Approvals = wire.Some(append([]rule.ApprovalRoute{}, routes...))

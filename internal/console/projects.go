@@ -90,7 +90,7 @@ func projectForm(r *rule.Project) map[string][]string {
 	f := &r.Policy.Floor
 	form := map[string][]string{
 		"name": {r.Name}, "description": {r.Description}, "severity_min": {string(f.SeverityMin)}, "environment": {f.Environment}, "scopes": {scopeLines(f.Scopes)},
-		"approvals": {routeLines(r.Policy.Approvals)},
+		"approvals": {routeLines(r.Policy.Approvals)}, "cache_by": {rule.CacheFactsText(r.Policy.CacheBy)},
 	}
 	for _, severity := range rule.Severities {
 		form["fail_modes."+string(severity)] = []string{string(r.Policy.Fails()[severity])}
@@ -170,6 +170,10 @@ func changeProject(p *page) error {
 		SeverityMin: rule.Severity(t.get("severity_min")), Environment: t.get("environment"), BoundNode: t.get("bound_node") != "", Scopes: readScopes(t),
 	}
 	routes, modes := readRoutes(t), readFailModes(t)
+	cacheBy, err := rule.ParseCacheFacts(t.get("cache_by"))
+	if err != nil {
+		t.bad("cache_by", err.Error())
+	}
 	if t.fails() {
 		return showProject(p, &v)
 	}
@@ -198,6 +202,9 @@ func changeProject(p *page) error {
 	if now.Policy.Unreadable || modes.String() != now.Policy.FailModes.String() {
 		policy.FailModes, changed = wire.Some(modes), true
 	}
+	if now.Policy.Unreadable || rule.CacheFactsText(cacheBy) != rule.CacheFactsText(now.Policy.CacheBy) {
+		policy.CacheBy, changed = wire.Some(cacheBy), true
+	}
 	if changed {
 		change.Policy = &policy
 	}
@@ -215,7 +222,7 @@ func changeProject(p *page) error {
 func projectField(name string) string {
 	name = strings.TrimPrefix(strings.TrimPrefix(name, "policy."), "floor.")
 	switch first, _, _ := strings.Cut(name, "["); {
-	case first == "scopes" || first == "approvals":
+	case first == "scopes" || first == "approvals" || first == "cache_by":
 		return first
 	case slices.Contains([]string{"name", "description", "severity_min", "environment", "bound_node", "reason"}, name) || strings.HasPrefix(name, "uncovered.") ||
 		strings.HasPrefix(name, "fail_modes."):

@@ -1,10 +1,12 @@
 package corpus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -49,6 +51,8 @@ type InForce interface {
 	// Check returns an error with [store.ErrDamaged] unless the log explains rows that were read after a mark, and those that are stored of kinds with
 	// some ids. All rows of the kinds in whole must be there.
 	Check(ctx context.Context, projectID string, mark int64, rows []store.RowInForce, ids map[string][]string, whole ...string) error
+	// Forget frees the memory that a project takes, which has no view any more.
+	Forget(projectID string)
 }
 
 // Views gives the views of projects; a [Live] does.
@@ -67,6 +71,7 @@ type Live struct {
 	cfg      Config
 	mu       sync.Mutex
 	projects map[string]*followed
+	polled   int64 // sum of the corpus versions up to which all views were brought; read and set by Run only
 }
 
 // followed is one project's current view. load serialises loading and applying; reads take the view without a lock.
@@ -268,24 +273,81 @@ func (l *Live) forget(projectID string, f *followed) {
 func (l *Live) evict(keep *followed) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for {
-		var total int64
-		var oldest *followed
-		for _, f := range l.projects {
-			v := f.view.Load()
-			if v == nil {
-				continue
-			}
+	var total int64
+	for _, f := range l.projects {
+		if v := f.view.Load(); v != nil {
 			total += v.Bytes()
-			if f != keep && (oldest == nil || f.used.Load() < oldest.used.Load()) {
-				oldest = f
-			}
 		}
-		if total <= l.cfg.MaxBytes || oldest == nil {
+	}
+	if total <= l.cfg.MaxBytes {
+		return
+	}
+	// Some more are dropped than must be, so that not each view that is loaded compares all others.
+	ids := slices.Collect(maps.Keys(l.projects))
+	slices.SortFunc(ids, func(a, b string) int { return cmp.Compare(l.projects[a].used.Load(), l.projects[b].used.Load()) })
+	for _, id := range ids {
+		f := l.projects[id]
+		v := f.view.Load()
+		if f == keep || v == nil {
+			continue
+		}
+		if total <= l.cfg.MaxBytes-l.cfg.MaxBytes/spare {
 			return
 		}
-		oldest.view.Store(nil)
+		f.view.Store(nil)
+		total -= v.Bytes()
+		if l.cfg.InForce != nil {
+			l.cfg.InForce.Forget(id)
+		}
 	}
+}
+
+// spare is the part of the memory limit that is free after views were dropped: a sixteenth.
+const spare = 16
+
+// Loaded returns the projects whose views are in memory, in no order.
+func (l *Live) Loaded() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var ids []string
+	for id, f := range l.projects {
+		if f.view.Load() != nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// Glance returns the current view of a project for work in the background: the one in memory, or else one that is made for the caller and not kept, so that
+// a round over all projects keeps none of them in memory.
+func (l *Live) Glance(ctx context.Context, projectID string) (*View, error) {
+	l.mu.Lock()
+	f := l.projects[projectID]
+	l.mu.Unlock()
+	if f != nil {
+		if v := f.view.Load(); v != nil {
+			return v, nil
+		}
+		if d := f.broken.Load(); d != nil && time.Now().Before(d.until) {
+			return nil, d.err
+		}
+	}
+	if _, err := l.cfg.Store.Projects.Get(ctx, projectID); err != nil {
+		return nil, err
+	}
+	v, err := l.advance(ctx, projectID, &View{})
+	if l.cfg.InForce != nil && (f == nil || f.view.Load() == nil) {
+		l.cfg.InForce.Forget(projectID)
+	}
+	return v, err
+}
+
+// Glances are the views of a [Live] for work in the background.
+type Glances struct{ Live *Live }
+
+// View implements [Views].
+func (g Glances) View(ctx context.Context, projectID string) (*View, error) {
+	return g.Live.Glance(ctx, projectID)
 }
 
 // Run follows the database until ctx ends: it applies the changes of other nodes and compacts fragmented views.
@@ -310,7 +372,20 @@ func (l *Live) Run(ctx context.Context) {
 	}
 }
 
+// poll brings all views to the versions that the database has, unless no version has changed since the last time.
 func (l *Live) poll(ctx context.Context) error {
+	sum, err := l.cfg.Store.Projects.CorpusSum(ctx)
+	if err != nil || sum == l.polled {
+		return err
+	}
+	if err := l.pollAll(ctx); err != nil {
+		return err
+	}
+	l.polled = sum
+	return nil
+}
+
+func (l *Live) pollAll(ctx context.Context) error {
 	versions, err := l.cfg.Store.Projects.CorpusVersions(ctx)
 	if err != nil {
 		return err

@@ -211,6 +211,12 @@ func (p projects) Get(_ context.Context, id string) (rule.Project, error) {
 	return project, nil
 }
 
+// CorpusSum implements [store.ProjectReader].
+func (p projects) CorpusSum(context.Context) (int64, error) {
+	_, version := p.c.now()
+	return version, nil
+}
+
 // CorpusVersions implements [store.ProjectReader].
 func (p projects) CorpusVersions(context.Context) (map[string]int64, error) {
 	h, version := p.c.now()

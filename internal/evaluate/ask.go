@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 
+	"tenet/internal/audit"
+	"tenet/internal/auth"
 	"tenet/internal/check"
 	"tenet/internal/judge"
 	"tenet/internal/ledger"
@@ -21,7 +23,7 @@ type question struct {
 // askJudge lets the judge decide the open rules, each on the part of the subject that it concerns. A rule that the judge
 // leaves out stays undecided.
 func (r *run) askJudge(ctx context.Context) error {
-	ctx = r.triage.After(ctx)
+	ctx = ownVerdicts(r.triage.After(ctx), r)
 	questions := r.questions()
 	var wg sync.WaitGroup
 	var joining sync.Mutex
@@ -43,6 +45,14 @@ func (r *run) askJudge(ctx context.Context) error {
 		r.stored = append(r.stored, q.result.Stored...)
 	}
 	return nil
+}
+
+// ownVerdicts has the judge keep its verdicts apart by the facts of who asks that the policy names.
+func ownVerdicts(ctx context.Context, r *run) context.Context {
+	if r.policy == nil {
+		return ctx
+	}
+	return judge.For(ctx, r.policy.CachedFor(auth.ActorFrom(ctx).Name, audit.IdentityFrom(ctx)))
 }
 
 // questions groups the open rules by the part of the subject that they concern.

@@ -87,7 +87,7 @@ type Config struct {
 	// Agents knows the agents that act, and which are suspended; nil suspends none.
 	Agents Agents
 	// Refuse returns an error if a project must not be evaluated, such as one whose history was changed; nil refuses none.
-	Refuse func(projectID string) error
+	Refuse func(ctx context.Context, projectID string) error
 	// Approvals keeps the confirmations of people. Nil asks for none and uses none.
 	Approvals Approvals
 	// Bundle returns by which bundle an edge evaluates now. Nil on servers.

@@ -133,7 +133,7 @@ const maxBroken = 20
 // prepare runs all stages that can refuse a request.
 func (e *Evaluator) prepare(ctx context.Context, req Request) (*run, error) {
 	if e.cfg.Refuse != nil {
-		if err := e.cfg.Refuse(req.ProjectID); err != nil {
+		if err := e.cfg.Refuse(ctx, req.ProjectID); err != nil {
 			return nil, err
 		}
 	}

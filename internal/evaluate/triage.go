@@ -33,7 +33,7 @@ func (r *run) findConcerned(ctx context.Context) error {
 	if len(rules) == 0 || r.raw || r.subject.Empty() {
 		return nil
 	}
-	t.Triaged = r.judge.Triage(ctx, r.subject, rules)
+	t.Triaged = r.judge.Triage(ownVerdicts(ctx, r), r.subject, rules)
 	t.outcomes = make(map[string]wire.TriageOutcome, len(rules))
 	for i, outcome := range t.Outcomes {
 		t.outcomes[rules[i].ID] = outcome

@@ -58,7 +58,8 @@ type Book struct {
 	asked  chan string // projects that need a checkpoint soon
 	mu     sync.Mutex  // makes one checkpoint at a time
 	last   map[string]kept
-	failed map[string]bool // witnesses whose last call failed
+	done   map[string]store.AuditEnd // ends of the logs whose last checkpoint needs nothing more
+	failed map[string]bool           // witnesses whose last call failed
 
 	state    sync.RWMutex
 	problems map[string]error // by project
@@ -79,7 +80,7 @@ const suffix = ".checkpoint"
 
 // NewBook returns a Book that signs nothing until [Book.Open].
 func NewBook(cfg Config) *Book {
-	return &Book{cfg: cfg, asked: make(chan string, 64), last: map[string]kept{}, failed: map[string]bool{}, problems: map[string]error{}}
+	return &Book{cfg: cfg, asked: make(chan string, 64), last: map[string]kept{}, done: map[string]store.AuditEnd{}, failed: map[string]bool{}, problems: map[string]error{}}
 }
 
 // Open makes the book ready to sign. It reads the last checkpoints that the folder has, and fails if one of them is not signed by a key of
@@ -194,12 +195,34 @@ func (b *Book) SealAll(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
+		if settled(b, id, ends[id]) {
+			continue
+		}
 		all = b.seal(ctx, id) && all
+		settle(b, id, ends[id])
 	}
 	if all {
 		b.state.Lock()
 		b.sealed = began
 		b.state.Unlock()
+	}
+}
+
+// settled reports whether a log has had its checkpoint with all that belongs to it, and is as it was then.
+func settled(b *Book, projectID string, end store.AuditEnd) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	was, ok := b.done[projectID]
+	return ok && was == end
+}
+
+// settle notes the end of a log if its last checkpoint is of it and needs nothing more.
+func settle(b *Book, projectID string, end store.AuditEnd) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.done, projectID)
+	if last := b.last[projectID]; last.Size == end.Seq && end.Seq > 0 && last.stored && last.witnessed && b.Problem(projectID) == nil {
+		b.done[projectID] = end
 	}
 }
 

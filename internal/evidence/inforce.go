@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +28,8 @@ type InForce struct {
 	projects map[string]*explained
 	// problems are those that the last [InForce.Sweep] has found, by project.
 	problems map[string]error
+	// swept has the projects that a sweep has looked at since they were last forgotten.
+	swept map[string]bool
 	// everywhere is a problem of all projects: of suspensions, some of which hold in all.
 	everywhere error
 	strict     atomic.Bool
@@ -59,7 +62,7 @@ const maxBefore = 10_000
 
 // NewInForce returns an InForce that has read nothing yet.
 func NewInForce(rows store.InForceReader, logger *slog.Logger) *InForce {
-	return &InForce{rows: rows, logger: logger, kinds: audit.RecordsInForce(), projects: map[string]*explained{}, problems: map[string]error{}}
+	return &InForce{rows: rows, logger: logger, kinds: audit.RecordsInForce(), projects: map[string]*explained{}, problems: map[string]error{}, swept: map[string]bool{}}
 }
 
 // recordedPage is how many entries one query reads.
@@ -347,6 +350,21 @@ const SweepEvery = 15 * time.Second
 // swept are the kinds of rows that are few, and decide without being read by a view of the rules.
 var swept = []string{store.ProjectInForce, store.WaiverInForce, store.KeyInForce, store.SuspensionInForce, store.DeploymentInForce, store.GatesInForce, store.RetentionInForce}
 
+// Forget frees the memory that a project takes. What its chain explains is read again when it is needed.
+func (f *InForce) Forget(projectID string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.projects, projectID)
+	delete(f.swept, projectID)
+}
+
+// troubled returns the projects that the last sweeps have found a problem in.
+func (f *InForce) troubled() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Collect(maps.Keys(f.problems))
+}
+
 // Sweep compares the keys, suspensions, waivers, policies, deployments and gates of projects with what their chains explain. What it finds is in
 // [InForce.Problem] until a later Sweep finds it mended. It fails if the database cannot be read.
 func (f *InForce) Sweep(ctx context.Context, projects []string) error {
@@ -372,6 +390,7 @@ func (f *InForce) Sweep(ctx context.Context, projects []string) error {
 func (f *InForce) note(ctx context.Context, projectID string, problem error) {
 	f.mu.Lock()
 	before := f.problems[projectID]
+	f.swept[projectID] = true
 	if problem == nil {
 		delete(f.problems, projectID)
 	} else {
@@ -386,6 +405,19 @@ func (f *InForce) note(ctx context.Context, projectID string, problem error) {
 	}
 }
 
+// Refusal is [InForce.Problem], after a sweep of a project that none has looked at yet.
+func (f *InForce) Refusal(ctx context.Context, projectID string) error {
+	f.mu.Lock()
+	done := f.swept[projectID]
+	f.mu.Unlock()
+	if !done {
+		if err := f.Sweep(ctx, []string{projectID}); err != nil {
+			return err
+		}
+	}
+	return f.Problem(projectID)
+}
+
 // Problem returns unavailable if the chain of a project does not explain what is in force there; else nil.
 func (f *InForce) Problem(projectID string) error {
 	f.mu.Lock()
@@ -396,13 +428,14 @@ func (f *InForce) Problem(projectID string) error {
 	return f.everywhere
 }
 
-// Run sweeps until ctx ends. projects lists the projects of the database.
+// Run sweeps until ctx ends. projects lists the projects to compare in a round; those with a problem are compared in each.
 func (f *InForce) Run(ctx context.Context, projects func(ctx context.Context) ([]string, error)) {
 	tick := time.NewTicker(SweepEvery)
 	defer tick.Stop()
 	for {
 		list, err := projects(ctx)
 		if err == nil {
+			list = slices.Compact(slices.Sorted(slices.Values(append(list, f.troubled()...))))
 			err = f.Sweep(ctx, list)
 		}
 		if err != nil && ctx.Err() == nil {

@@ -33,9 +33,11 @@ type Store struct {
 
 // Config sets up [New]. Store, Views and Alerts are required.
 type Config struct {
-	Store  Store
-	Views  corpus.Views
-	Alerts *Alerts
+	Store Store
+	Views corpus.Views
+	// Glances gives the views for rounds over all projects; nil means Views.
+	Glances corpus.Views
+	Alerts  *Alerts
 	// Denials finds the evaluations that alerts about high rates are about; nil leaves them without the names of who asked.
 	Denials Denials
 	// Off is set where nothing happens in the background: no job counts and sweeps, and counting raises no alerts.
@@ -100,7 +102,20 @@ func New(cfg Config) *Monitor {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
+	return newMonitor(cfg)
+}
+
+func newMonitor(cfg Config) *Monitor {
 	return &Monitor{cfg: cfg, conditions: conditions{cfg.Store, cfg.Views, cfg.Alerts, cfg.Settings, cfg.Now, cfg.Denials, cfg.Logger}}
+}
+
+// inBackground returns a Monitor for rounds over all projects, which keep no views in memory.
+func inBackground(m *Monitor) *Monitor {
+	cfg := m.cfg
+	if cfg.Glances != nil {
+		cfg.Views = cfg.Glances
+	}
+	return newMonitor(cfg)
 }
 
 // Kinds of the jobs that count, measure and sweep.
@@ -112,6 +127,7 @@ const (
 
 // Handlers returns the handlers of the jobs, by kind.
 func (m *Monitor) Handlers() map[string]job.Handler {
+	m = inBackground(m)
 	return map[string]job.Handler{
 		CountKind: func(ctx context.Context, _ wire.Job, progress func(done, total int)) error {
 			behind, err := m.cfg.Store.Counts.Uncounted(ctx)

@@ -66,7 +66,7 @@ func newAddress(d *decision, texts []string) *decision {
 	}
 	r := &rule.Rule{ID: addressID, ProjectID: d.rules[0].ProjectID, Version: 1, Modality: rule.Must, Severity: rule.Medium, Enforcement: rule.Enforce, Statement: addressStatement}
 	a := d.j.newDecision(s, []*rule.Rule{r}, d.plan, 0)
-	a.source, a.apart, a.samples = d.source, true, nil
+	a.source, a.caller, a.apart, a.samples = d.source, d.caller, true, nil
 	a.recordSeed, a.recordNonce = d.recordSeed, d.recordNonce
 	a.seed = sha256.Sum256(append([]byte("address "), d.recordSeed[:]...))
 	copy(a.nonce[:], d.recordNonce.derive("address"))

@@ -16,6 +16,7 @@ import (
 type decision struct {
 	j        *Judge
 	source   source
+	caller   string // see [For]
 	subject  *subject.Subject
 	rules    []*rule.Rule
 	contents []string // content hashes of the rules

@@ -95,3 +95,45 @@ func TestForgettingReachesAllNodes(t *testing.T) {
 		t.Error("a node uses a verdict from its memory that another has cleared")
 	}
 }
+
+// TestCallersHaveVerdictsOfTheirOwn keeps what the judge says to one caller from others: in the cache, beside work that runs, and when it is forgotten.
+func TestCallersHaveVerdictsOfTheirOwn(t *testing.T) {
+	m := judgetest.Model(allowAll)
+	db := database(t)
+	c := judge.NewCache(judge.CacheConfig{Store: db, Verdicts: db.Verdicts})
+	t.Cleanup(c.Close)
+	j := judge.New(judge.Config{Model: m, Cache: c})
+	s, rules := build(t, subject.Input{Diff: diff}), newRules(1)
+	rules[0].ProjectID = "p"
+	ask := func(caller string, calls int) judge.Result {
+		t.Helper()
+		res := j.Decide(judge.For(t.Context(), caller), s, rules)
+		if res.Verdicts[0].Verdict != rule.Allow || m.Calls() != calls {
+			t.Errorf("for %q: %s, %d calls to the model, want %d", caller, res.Verdicts[0].Verdict, m.Calls(), calls)
+		}
+		return res
+	}
+	first := ask("ann", 1)
+	again := ask("ann", 1)
+	ask("bo", 2)
+	ask("", 3)
+	ask("", 3)
+	ask("bo", 3)
+	if got := judge.Replay(t.Context(), s, rules, again.Calls, again.Reused); got.Verdicts[0].Verdict != rule.Allow {
+		t.Errorf("decided again from the record: %+v", got.Verdicts[0])
+	}
+	c.Flush()
+	var p store.Prune
+	for _, stored := range first.Stored {
+		p.Units = append(p.Units, stored.Units...)
+		for _, r := range stored.Rules {
+			p.Rules = append(p.Rules, r.Key)
+		}
+	}
+	if _, err := c.Prune(t.Context(), "p", p); err != nil {
+		t.Fatal(err)
+	}
+	ask("bo", 3)
+	ask("", 3)
+	ask("ann", 4)
+}

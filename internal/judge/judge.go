@@ -165,6 +165,8 @@ func (j *Judge) Decide(ctx context.Context, s *subject.Subject, rules []*rule.Ru
 	}
 	s, secrets := j.redactor.Subject(s)
 	d := j.newDecision(s, rules, j.cfg.plan().after(ctx), len(secrets))
+	d.caller = callerOf(ctx)
+	d.source = j.of(d.caller)
 	return j.running.join(ctx, d)
 }
 

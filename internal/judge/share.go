@@ -118,7 +118,7 @@ func (d *decision) finish(ctx context.Context) (r Result) {
 
 // sharingKey implements shared: requests get one answer that show the same, and have the same rules by name and in the same order.
 func (d *decision) sharingKey() string {
-	parts := []string{string(d.seed[:]), fmt.Sprint(d.redacted)}
+	parts := []string{string(d.seed[:]), fmt.Sprint(d.redacted), d.caller}
 	for i, r := range d.rules {
 		parts = append(parts, r.ProjectID, r.ID, r.Slug, fmt.Sprint(r.Version), d.contents[i])
 	}

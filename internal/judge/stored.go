@@ -108,7 +108,7 @@ func (d *decision) cacheKeys() *cacheKeys {
 func storedUnder(d *decision) wire.StoredUnder {
 	out := wire.StoredUnder{Units: append([]string{d.keys.whole}, d.keys.units...), Rules: make([]wire.StoredRule, len(d.rules))}
 	for i, unit := range out.Units {
-		out.Units[i] = d.j.placed(unit)
+		out.Units[i] = d.j.placed(ownUnit(d.caller, unit))
 	}
 	for i, r := range d.rules {
 		out.Rules[i] = wire.StoredRule{RuleID: r.ID, Key: d.keys.rules[i]}

@@ -99,7 +99,10 @@ func (j *Judge) Triage(ctx context.Context, s *subject.Subject, rules []*rule.Ru
 		return openTriage(len(rules), "the subject is empty")
 	}
 	s, secrets := j.redactor.Subject(s)
-	return j.triages.join(ctx, j.newTriage(s, rules, j.cfg.triagePlan(), len(secrets)))
+	t := j.newTriage(s, rules, j.cfg.triagePlan(), len(secrets))
+	t.caller = callerOf(ctx)
+	t.source = j.of(t.caller)
+	return j.triages.join(ctx, t)
 }
 
 // EstimateTriage returns the calls that Triage would make without stored answers and repairs. It makes none.
@@ -132,6 +135,7 @@ func openTriage(n int, reason string) Triaged {
 type triage struct {
 	j        *Judge
 	source   source
+	caller   string // see [For]
 	rules    []*rule.Rule
 	settings triagePlan
 	redacted int
@@ -212,7 +216,7 @@ func (t *triage) run(ctx context.Context) {
 
 // sharingKey implements shared.
 func (t *triage) sharingKey() string {
-	parts := []string{string(t.seed[:]), fmt.Sprint(t.redacted)}
+	parts := []string{string(t.seed[:]), fmt.Sprint(t.redacted), t.caller}
 	for _, r := range t.rules {
 		parts = append(parts, r.ProjectID, r.ID, string(r.Modality), r.Statement)
 	}

@@ -35,6 +35,8 @@ type ProjectPolicy struct {
 	Personal  Personal             `json:"personal,omitzero" doc:"Personal data in subjects, which records hold encrypted under a key of the person."`
 	// FailModes bind those who ask: they cannot be looser, and stricter ones of their own stay.
 	FailModes FailModes `json:"fail_modes,omitempty" doc:"What hooks answer at least about a rule that nothing could judge, by its severity: open, ask or closed. Their own settings may be stricter; severities that are absent are left to them. tenet check fails on rules of severities with ask or closed."`
+	// CacheBy is in the order of [CacheFacts].
+	CacheBy []CacheFact `json:"cache_by,omitempty" nullable:"false" enum:"actor,person,agent,session" doc:"The facts of who asks that stored verdicts of a model depend on: actor (key or person that asks), person and agent (for whom and by which), session. Absent means that everybody in the project shares them."`
 	// Unreadable is true if the stored policy cannot be read. It then demands the most: see [ReadPolicy].
 	Unreadable bool `json:"unreadable,omitempty" doc:"True if the stored policy cannot be read. Until it is set again, nothing uncovered and nothing that a caller has narrowed is ALLOW."`
 }
@@ -102,7 +104,7 @@ func ReadPolicy(stored []byte) ProjectPolicy {
 
 // IsZero reports whether the policy says nothing.
 func (p *ProjectPolicy) IsZero() bool {
-	return p.Floor.IsZero() && len(p.Uncovered) == 0 && len(p.Approvals) == 0 && len(p.FailModes) == 0 && p.Personal.IsZero() && !p.Unreadable
+	return p.Floor.IsZero() && len(p.Uncovered) == 0 && len(p.Approvals) == 0 && len(p.FailModes) == 0 && len(p.CacheBy) == 0 && p.Personal.IsZero() && !p.Unreadable
 }
 
 // Stored returns the text that [ReadPolicy] reads; empty for the zero policy.
@@ -140,6 +142,7 @@ func (p *ProjectPolicy) Normalize() {
 		p.FailModes = nil
 	}
 	p.Personal.normalize()
+	p.CacheBy = normalCacheFacts(p.CacheBy)
 	p.Approvals = NilIfEmpty(slices.Clone(p.Approvals))
 	for i := range p.Approvals {
 		p.Approvals[i].normalize()
@@ -179,6 +182,9 @@ func (p *ProjectPolicy) Validate() error {
 		}
 	}
 	p.Personal.validate(&problems)
+	for i, fact := range p.CacheBy {
+		enum(&problems, fmt.Sprintf("cache_by[%d]", i), fact, CacheFacts)
+	}
 	if len(p.Approvals) > MaxListItems {
 		problems.Add("approvals", "has %d entries; at most %d are allowed", len(p.Approvals), MaxListItems)
 	}
@@ -226,5 +232,10 @@ func (p *ProjectPolicy) Loosens(base *ProjectPolicy) []string {
 		}
 	}
 	p.Personal.loosens(&base.Personal, way)
+	for _, fact := range base.CacheBy {
+		if !slices.Contains(p.CacheBy, fact) {
+			way("cache_by without %s", fact)
+		}
+	}
 	return append(ways, loosenedRoutes(p.Approvals, base.Approvals)...)
 }

@@ -14,6 +14,8 @@ type ProjectReader interface {
 	Get(ctx context.Context, id string) (rule.Project, error)
 	// CorpusVersions returns the corpus version of every project: a cheap read for polling.
 	CorpusVersions(ctx context.Context) (map[string]int64, error)
+	// CorpusSum returns the sum of the corpus versions of all projects, which changes whenever one of them does: a cheaper read.
+	CorpusSum(ctx context.Context) (int64, error)
 }
 
 // ProjectTx writes projects.

@@ -47,6 +47,15 @@ func (t projectTable) CorpusVersions(ctx context.Context) (map[string]int64, err
 		func(id *string, version *int64) []any { return []any{id, version} })
 }
 
+// CorpusSum implements store.ProjectReader.
+func (t projectTable) CorpusSum(ctx context.Context) (sum int64, err error) {
+	if err := t.lockProjects(ctx); err != nil {
+		return 0, err
+	}
+	err = t.row(ctx, "sum of corpus versions", "SELECT CAST(COALESCE(SUM(corpus_version), 0) AS BIGINT) FROM projects", nil, &sum)
+	return sum, err
+}
+
 // Create implements store.ProjectTx.
 func (t projectTable) Create(ctx context.Context, p rule.Project) error {
 	policy, err := p.Policy.Stored()

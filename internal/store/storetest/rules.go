@@ -59,6 +59,16 @@ func testProjects(t *testing.T, f *fixture) {
 	if diff := cmp.Diff(map[string]int64{"a": 0, "b": 0, "p": 1}, versions); err != nil || diff != "" {
 		t.Errorf("corpus versions: %v (-want +got):\n%s", err, diff)
 	}
+	for _, project := range []string{"a", "p"} {
+		before, err := f.s.Projects.CorpusSum(f.ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.update(func(tx store.Tx) error { _, err := tx.Projects.RaiseCorpus(f.ctx, project); return err })
+		if after, err := f.s.Projects.CorpusSum(f.ctx); err != nil || after != before+1 {
+			t.Errorf("the sum of corpus versions goes from %d to %d, %v", before, after, err)
+		}
+	}
 }
 
 func testRoundTrip(t *testing.T, f *fixture) {

@@ -4823,6 +4823,8 @@ export interface ProjectPage {
 export interface ProjectPolicy {
   /** Demands on approvals: when one is asked for automatically, who may decide, how many people, and until when. All entries that match hold together. */
   approvals?: Array<ApprovalRoute>;
+  /** The facts of who asks that stored verdicts of a model depend on: actor (key or person that asks), person and agent (for whom and by which), session. Absent means that everybody in the project shares them. */
+  cache_by?: Array<"actor" | "person" | "agent" | "session" | (string & {})>;
   /** What hooks answer at least about a rule that nothing could judge, by its severity: open, ask or closed. Their own settings may be stricter; severities that are absent are left to them. tenet check fails on rules of severities with ask or closed. */
   fail_modes?: Record<string, string>;
   /** What callers cannot narrow: an evaluation below the floor is never ALLOW. */
@@ -4838,6 +4840,8 @@ export interface ProjectPolicy {
 export interface ProjectPolicyInput {
   /** Demands on approvals; replaced as a whole, null takes them away. */
   approvals?: Array<ApprovalRoute> | null;
+  /** The facts of who asks that stored verdicts of a model depend on: actor, person, agent, session; replaced as a whole, null takes them away, so that everybody in the project shares verdicts. */
+  cache_by?: Array<string> | null;
   /** What hooks answer at least about a rule that nothing could judge, by its severity: open, ask or closed; replaced as a whole, null takes them away. Severities that are absent are left to the hooks. */
   fail_modes?: Record<string, string> | null;
   /** What callers cannot narrow; replaced as a whole, null takes it away. */

@@ -5266,6 +5266,8 @@ class ProjectPage(Struct, kw_only=True, omit_defaults=True):
 class ProjectPolicy(Struct, kw_only=True, omit_defaults=True):
     approvals: list[ApprovalRoute] = []
     """Demands on approvals: when one is asked for automatically, who may decide, how many people, and until when. All entries that match hold together."""
+    cache_by: list[str] = []
+    """The facts of who asks that stored verdicts of a model depend on: actor (key or person that asks), person and agent (for whom and by which), session. Absent means that everybody in the project shares them."""
     fail_modes: dict[str, str] | None = None
     """What hooks answer at least about a rule that nothing could judge, by its severity: open, ask or closed. Their own settings may be stricter; severities that are absent are left to them. tenet check fails on rules of severities with ask or closed."""
     floor: Floor | None = None
@@ -5281,6 +5283,8 @@ class ProjectPolicy(Struct, kw_only=True, omit_defaults=True):
 class ProjectPolicyInput(Struct, kw_only=True, omit_defaults=True):
     approvals: list[ApprovalRoute] | None = None
     """Demands on approvals; replaced as a whole, null takes them away."""
+    cache_by: list[str] | None = None
+    """The facts of who asks that stored verdicts of a model depend on: actor, person, agent, session; replaced as a whole, null takes them away, so that everybody in the project shares verdicts."""
     fail_modes: dict[str, str] | None = None
     """What hooks answer at least about a rule that nothing could judge, by its severity: open, ask or closed; replaced as a whole, null takes them away. Severities that are absent are left to the hooks."""
     floor: Floor | None = None
