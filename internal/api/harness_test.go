@@ -278,7 +278,7 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 		Search:    search.New(search.Config{Views: live, Logger: logger, Conflicts: conflicts.Open}),
 		Documents: document.New(document.Config{Store: document.Store{Updater: s, Documents: s.Documents, Projects: s.Projects, Vectors: s.Vectors}, Views: live, Logger: logger}),
 		Evaluator: evaluate.New(evaluate.Config{
-			Agents: agents, Refuse: n.logged.Refusal, Views: live, Released: snapshots, Judge: judge.New(judge.Config{}), Queue: job.NewQueue(time.Now), Recorder: writer, Records: evaluate.Store{Updater: s, Audit: s.Audit, Feedback: s.Feedback, Retention: s.Retention, Jobs: s.Jobs, Projects: s.Projects, Rules: s.Rules, Submissions: s.Submissions, TestCases: s.TestCases}, Index: newIndex(s), Checks: check.NewCache(1000), Now: time.Now, Approvals: approvals, Personal: n.privacy,
+			Agents: agents, Refuse: func(_ context.Context, projectID string) error { return n.logged.Problem(projectID) }, Views: live, Released: snapshots, Judge: judge.New(judge.Config{}), Queue: job.NewQueue(time.Now), Recorder: writer, Records: evaluate.Store{Updater: s, Audit: s.Audit, Feedback: s.Feedback, Retention: s.Retention, Jobs: s.Jobs, Projects: s.Projects, Rules: s.Rules, Submissions: s.Submissions, TestCases: s.TestCases}, Index: newIndex(s), Checks: check.NewCache(1000), Now: time.Now, Approvals: approvals, Personal: n.privacy,
 		}),
 	}
 	cfg.DocumentSearch = search.NewDocuments(search.DocumentConfig{

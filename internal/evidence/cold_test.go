@@ -45,6 +45,9 @@ func TestAProjectIsComparedBeforeItsFirstEvaluation(t *testing.T) {
 		if err := f.Refusal(t.Context(), "q"); err != nil {
 			t.Errorf("a project that was mended: %v", err)
 		}
+		if err := f.Refusal(t.Context(), "nowhere"); err != nil {
+			t.Errorf("a project that does not exist: %v", err)
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		f.Forget("q")

@@ -405,12 +405,17 @@ func (f *InForce) note(ctx context.Context, projectID string, problem error) {
 	}
 }
 
-// Refusal is [InForce.Problem], after a sweep of a project that none has looked at yet.
+// Refusal is [InForce.Problem], after a sweep of a project that none has looked at yet. It has nothing to say of a project that does not exist, and keeps nothing of
+// its name.
 func (f *InForce) Refusal(ctx context.Context, projectID string) error {
 	f.mu.Lock()
 	done := f.swept[projectID]
 	f.mu.Unlock()
 	if !done {
+		rows, err := f.rows.Rows(ctx, projectID, store.ProjectInForce, []string{projectID})
+		if err != nil || len(rows) == 0 {
+			return err
+		}
 		if err := f.Sweep(ctx, []string{projectID}); err != nil {
 			return err
 		}
