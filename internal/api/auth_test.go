@@ -252,6 +252,7 @@ var accessTable = map[string]access{
 	"list-measured-rules":        {auth.Viewer, "GET /api/v1/insights/rules?project_id=pay", "project"},
 	"list-judged-repositories":   {auth.Viewer, "GET /api/v1/insights/repositories?project_id=pay", "project"},
 	"list-unjudged-repositories": {auth.Viewer, "GET /api/v1/insights/repositories/unjudged?project_id=pay", "project"},
+	"get-samples":                {auth.Viewer, "GET /api/v1/insights/samples?project_id=pay", "project"},
 	"list-project-insights":      {auth.Viewer, "GET /api/v1/insights/projects", "each"},
 	"get-report":                 {auth.Viewer, "GET /api/v1/insights/report?project_id=pay", "project"},
 }

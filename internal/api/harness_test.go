@@ -63,6 +63,7 @@ import (
 	"tenet/internal/store/pgtest"
 	"tenet/internal/store/sqlstore"
 	"tenet/internal/trail"
+	sampling "tenet/internal/watch"
 	"tenet/internal/webhook"
 	"tenet/internal/wire"
 )
@@ -148,7 +149,7 @@ func (n *node) serve() {
 		Bundles{c.Bundles}, Fleet{c.Fleet}, Waivers{c.Waivers}, Retention{retention.New(retention.Config{Store: n.store, Read: n.store.Retention, Index: c.Evaluator, Now: n.now})}, Privacy{privacy.People{Keeper: n.privacy, Index: c.Evaluator}}, Approvals{approval.Asking{Approvals: c.Approvals, Recorded: c.answering}}, Queue{c.Queue}, Projects{c.Projects}, Keys{c.Keys}, Acting{c.Acting}, SignIn{Keys: c.Keys}, Evaluations{c.answering, c.Releases, answered}, Records{c.answering},
 		Agents{c.Agents, "/rest", answered}, Search{c.Search, c.Releases}, Documents{c.Documents}, DocumentSearch{c.Documents, c.DocumentSearch},
 		Discovery{c.Discover}, Conflicts{c.Conflicts, c.Jobs, c.Catalog}, Similar{c.Conflicts}, Releases{c.Releases}, Audit{n.store.Audit, n.store.Projects, c.Catalog, trail.New(trail.Store{Audit: n.store.Audit, Projects: n.store.Projects, Rules: n.store.Rules}, newIndex(n.store)), evidence.NewBook(evidence.Config{}), n.store.Logs, n.logged, evidence.NewLog(n.store.Logs), n.store.Rules}, Tiles{evidence.NewLog(n.store.Logs), n.store.Logs}, AuditorPage{n.page}, Jobs{c.Jobs}, operations(n.store, c.Logger),
-		Alerts{c.Alerts}, Insights{c.Health, n.store.Projects}, Webhooks{c.Webhooks}, Ingest{c.Ingest, c.answering}, Playground{c.Sandbox, c.Catalog},
+		Alerts{c.Alerts}, Insights{c.Health, sampling.New(sampling.Config{Read: n.store.Samples, Rules: n.store.Rules, Now: n.now}), n.store.Projects}, Webhooks{c.Webhooks}, Ingest{c.Ingest, c.answering}, Playground{c.Sandbox, c.Catalog},
 		TestCases{c.Sandbox}, VerdictCache{c.Verdicts, c.answering, n.store.Projects}, Service{"1.2.3", c.Ready, nil},
 		MCP{http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusAccepted)

@@ -9,6 +9,7 @@ import (
 	"tenet/internal/health"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	sampling "tenet/internal/watch"
 	"tenet/internal/wire"
 	"tenet/internal/wire/op"
 )
@@ -16,6 +17,7 @@ import (
 // Insights serves the figures on how the rules fare.
 type Insights struct {
 	Health   *health.Monitor
+	Watch    *sampling.Watch
 	Projects store.ProjectReader
 }
 
@@ -59,6 +61,13 @@ func (s Insights) Routes(r *rest.Router) {
 			"are asked about nothing.",
 	}, func(ctx context.Context, in *wire.UnjudgedQuery) (wire.Page[wire.UnjudgedRepository], error) {
 		return health.Unjudged(ctx, s.Health, rest.Project(ctx), in)
+	})
+	rest.Handle(r, rest.Operation{
+		ID: "get-samples", Route: op.GetSamples.Route(), Role: auth.Viewer, Summary: "Get how often the judge disagrees with checks and triage",
+		Description: "A part of what checks decide and of what triage rules out, chosen by a hash, is judged too, after the evaluation and without an effect on it. " +
+			"A check that a model proposed decides denials only after the first disagreement.",
+	}, func(ctx context.Context, in *wire.SamplesQuery) (*wire.Samples, error) {
+		return s.Watch.Figures(ctx, rest.Project(ctx), in)
 	})
 	rest.Handle(r, rest.Operation{
 		ID: "get-report", Route: op.GetReport.Route(), Role: auth.Viewer, Summary: "Get the report of a month",

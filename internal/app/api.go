@@ -63,7 +63,7 @@ func (a *App) serveAPI(p *parts, operations api.Operations, registry *prometheus
 		api.Jobs{Jobs: p.jobs},
 		operations,
 		api.Alerts{Alerts: p.alerts},
-		api.Insights{Health: p.monitor, Projects: a.store.Projects},
+		api.Insights{Health: p.monitor, Watch: p.watch, Projects: a.store.Projects},
 		api.Webhooks{Webhooks: p.webhooks},
 		api.Ingest{Ingest: p.ingest, Evaluator: p.evaluator},
 		api.Playground{Sandbox: p.sandbox, Catalog: p.catalog},

@@ -49,6 +49,7 @@ import (
 	"tenet/internal/sandbox"
 	"tenet/internal/search"
 	"tenet/internal/store"
+	"tenet/internal/watch"
 	"tenet/internal/webhook"
 	"tenet/internal/wire"
 )
@@ -97,6 +98,7 @@ type parts struct {
 	book       *evidence.Book
 	retention  *retention.Keeper
 	privacy    *privacy.Keeper
+	watch      *watch.Watch
 	// explained checks what the audit log says of the database; nil at an edge.
 	explained func(ctx context.Context, projectID string, kinds ...string) error
 }
@@ -258,10 +260,20 @@ func (a *App) assembleJudging(p *parts, registry *prometheus.Registry, jobs job.
 	})
 	if a.edge == nil {
 		evaluating.Approvals, evaluating.Personal = p.approvals, p.privacy
+		evaluating.Sample = func(rec *wire.EvaluationRecord) func(context.Context, store.Tx) error {
+			if rec.Personal != nil { // a sample stores reasons
+				return nil
+			}
+			return p.watch.Pick(rec)
+		}
 	} else { // a signature vouches for the rules of an edge, not its own audit log
 		evaluating.Bundle, evaluating.Recorder, evaluating.Refuse = a.edge.bundle, recorder{writer, a.edge.ship}, func(_ context.Context, projectID string) error { return p.book.Problem(projectID) }
 	}
 	p.evaluator = evaluate.New(evaluating)
+	p.watch = watch.New(watch.Config{
+		Store: s, Read: s.Samples, Rules: s.Rules, Queue: jobs, Recorded: p.evaluator, Try: judged{p.evaluator}.try, Demote: demoter{p.catalog}.demote,
+		Publish: p.webhooks.Publish, Part: m.sampled(cfg.JudgeSamples), Now: now, Logger: log,
+	})
 	p.retention = retention.New(retention.Config{
 		Store: s, Read: s.Retention, Index: p.evaluator, Now: now, Server: map[string]time.Duration{
 			rule.KeptEvaluations: time.Duration(cfg.RecordRetention) * day, rule.KeptSubmissions: cfg.SubmissionRetention, rule.KeptScans: time.Duration(cfg.ScanRetention) * day,
@@ -317,6 +329,7 @@ func (p *parts) handlers(cfg config.Config) map[string]job.Handler {
 		release.SimulateKind: p.releases.HandleSimulation,
 		ingest.GitHubKind:    p.ingest.FetchDiff,
 		evaluate.JobKind:     p.evaluator.HandleSubmission,
+		watch.Kind:           p.watch.Handle,
 		find.Kind:            p.index.Handle,
 		evidence.TileKind:    p.tiler.Handle,
 		record.PruneKind: p.evaluator.Prune(record.Retention{

@@ -155,7 +155,7 @@ var readers = map[string]func(*About, fields){
 	KindRule: readRule, KindImport: readImport, KindCorpus: readCorpus, KindRelation: readRelation, KindConflict: readConflict,
 	KindFederation: readFederation, KindProject: readProject, KindKey: readKey, KindRelease: readRelease, KindDocument: readDocument,
 	KindWaiver: readWaiver, KindApproval: readApproval, KindTestCase: readTestCases, KindDiscovery: readDiscovery, KindAlert: readAlert, KindWebhook: readWebhook,
-	KindQueue: readQueue, KindSuspension: readSuspension, KindTools: readTools, KindAgent: readAgent, KindRetention: readRetention, KindHold: readHold,
+	KindQueue: readQueue, KindSuspension: readSuspension, KindTools: readTools, KindSample: readSample, KindAgent: readAgent, KindRetention: readRetention, KindHold: readHold,
 }
 
 // concern adds rules that the entry concerns.
@@ -428,6 +428,12 @@ func readTools(a *About, b fields) {
 	a.Object = Object{ObjectServer, b.text("server"), b.text("server")}
 	a.State = fields{"tools": b["tools"]}
 	a.Made = true
+}
+
+func readSample(a *About, b fields) {
+	a.Object = Object{ObjectEvaluation, b.text("evaluation_id"), b.text("slug")}
+	a.concern(b.text("rule_id"))
+	a.Changes, a.Recorded = []rule.FieldChange{{Field: b.text("kind"), Before: b["said"], After: b["judged"]}}, true
 }
 
 func readRetention(a *About, b fields) {

@@ -44,6 +44,7 @@ const (
 	KindWebhook    = "webhook"      // a webhook policy was made, changed or deleted, or its secret rotated
 	KindSuspension = "suspension"   // an agent was suspended, or may act again
 	KindTools      = "tools"        // a gateway holds tools of an MCP server back, or somebody has accepted them
+	KindSample     = "sample"       // the judge disagreed with a sampled verdict of a check or of triage
 	KindQueue      = "queue"        // somebody settled an evaluation that waited for an answer, or opened it again
 	KindHold       = "hold"         // a legal hold was placed or lifted
 	KindPrivacy    = "privacy"      // the personal data of somebody were forgotten
@@ -53,7 +54,7 @@ const (
 // Kinds lists all kinds of entries, in the order in which they are shown.
 var Kinds = []string{
 	KindEvaluation, KindRule, KindImport, KindRelation, KindConflict, KindFederation, KindRelease, KindWaiver, KindApproval, KindTestCase, KindDiscovery, KindDocument,
-	KindAlert, KindQueue, KindAgent, KindSuspension, KindTools, KindProject, KindKey, KindSignIn, KindWebhook, KindCorpus, KindRetention, KindHold, KindPrivacy,
+	KindAlert, KindSample, KindQueue, KindAgent, KindSuspension, KindTools, KindProject, KindKey, KindSignIn, KindWebhook, KindCorpus, KindRetention, KindHold, KindPrivacy,
 }
 
 // Record is something to append to a chain.

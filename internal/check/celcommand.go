@@ -200,7 +200,7 @@ func stringList(texts []string) ref.Val {
 func (c *compiling) openRange(over ast.Expr) {
 	if over.Kind() == ast.IdentKind && over.AsIdent() == commandsVar {
 		c.openRanges[over.ID()] = fieldRead{variable: commandsVar}
-	} else if read, ok := c.fieldOf(over, "args", "from"); ok {
+	} else if read, ok := c.fieldOf(over, append([]string{"args", "from"}, codeLists...)...); ok {
 		c.openRanges[over.ID()] = read
 	}
 }
@@ -224,10 +224,14 @@ func (o *openElements) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 		if input, isInput := in.(*Input); found && isInput {
 			list = &input.commands().list
 		}
-	} else if c, isCommand := o.read.native(frame).(*celCommand); isCommand {
-		list = &c.args
-		if o.read.field == "from" {
-			list = &c.from
+	} else {
+		switch c := o.read.native(frame).(type) {
+		case *celCommand:
+			if list = &c.args; o.read.field == "from" {
+				list = &c.from
+			}
+		case *celCode:
+			list = &c.lists[slices.Index(codeLists, o.read.field)]
 		}
 	}
 	if list == nil || list.unknown == nil || !slices.Equal(list.unknown.IDs(), u.IDs()) { // a variable of a loop with the same name, or an unknown of another kind

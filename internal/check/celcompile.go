@@ -300,15 +300,20 @@ func (e *expression) eval(ctx context.Context, in *Input) answer {
 			return answer{holds: result == plainTrue}
 		}
 	}
+	return e.evalWith(ctx, activation{in: in})
+}
+
+// evalWith evaluates the expression by CEL, with a reading of the source code.
+func (e *expression) evalWith(ctx context.Context, vars activation) answer {
 	if e.loops {
 		limited, cancel := context.WithTimeout(ctx, maxLoopTime)
 		defer cancel()
 		ctx = limited
-		out, _, err := e.program.ContextEval(ctx, activation{in})
-		return e.result(in, out, err)
+		out, _, err := e.program.ContextEval(ctx, vars)
+		return e.result(vars.in, out, err)
 	}
-	out, _, err := e.program.Eval(activation{in})
-	return e.result(in, out, err)
+	out, _, err := e.program.Eval(vars)
+	return e.result(vars.in, out, err)
 }
 
 func (e *expression) result(in *Input, out ref.Val, err error) answer {

@@ -54,6 +54,7 @@ func newEnvironment() (*environment, error) {
 		cel.Variable("diff", diffType.cel),
 		cel.Variable("files", cel.ListType(wholeType.cel)),
 		cel.Variable(commandsVar, cel.ListType(commandType.cel)),
+		cel.Variable(codeVar, cel.ListType(codeType.cel)),
 		cel.CrossTypeNumericComparisons(true),
 		cel.OptionalTypes(),
 		commandMacros(),

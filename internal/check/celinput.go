@@ -29,6 +29,8 @@ func kindList(kinds []subject.Kind) ref.Val {
 // celFiles holds the variable files and the fields of diff.
 type celFiles struct {
 	diff, whole ref.Val
+	// all are by the number of the file in the subject.
+	all []*celFile
 	// added and deleted count the lines that the diff shows. addedLines and deletedLines are unknown if it does not show all.
 	added, deleted           int
 	addedLines, deletedLines ref.Val
@@ -45,6 +47,7 @@ func newCELFiles(s *subject.Subject, unit func(file int) int) *celFiles {
 	for i := range s.Files {
 		f := &s.Files[i]
 		c := files.file(f, func() int { return unit(i) })
+		files.all = append(files.all, c)
 		inText, _ = types.MaybeMergeUnknowns(c.unseen, inText)
 		if f.Change != diff.Whole {
 			inDiff, _ = types.MaybeMergeUnknowns(c.removed, inDiff)

@@ -107,6 +107,9 @@ func (p *Program) Run(ctx context.Context, in *Input) Outcome {
 		a := p.when.eval(ctx, in)
 		if a.reason == "" && !a.holds {
 			a.reason = p.when.misses(in, true)
+			if a.reason == "" {
+				a = p.when.sure(ctx, in, a)
+			}
 		}
 		switch {
 		case a.reason != "":
@@ -127,6 +130,9 @@ func (p *Program) runCEL(ctx context.Context, in *Input) Outcome {
 	if a.reason == "" {
 		a.reason = p.cel.misses(in, a.holds && p.cel.reads.texts)
 	}
+	if a.holds {
+		a = p.cel.sure(ctx, in, a)
+	}
 	switch {
 	case a.reason != "":
 		return p.cel.open(in, "the check "+a.reason, &a)
@@ -136,6 +142,10 @@ func (p *Program) runCEL(ctx context.Context, in *Input) Outcome {
 	}
 	out := p.broken("the check does not hold: "+p.cel.short, "The check does not hold: "+p.cel.short)
 	out.Evidence = p.cel.evidence(in)
+	if p.cel.reads.code {
+		locations, quotes := p.cel.culprits(ctx, in)
+		out.Locations, out.Evidence = locations, append(out.Evidence, quotes...)
+	}
 	out.About = p.cel.about(in)
 	out.Seen = out.About
 	return out

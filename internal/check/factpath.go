@@ -86,6 +86,7 @@ func (p factPath) resolve(facts map[string]any) (v any, at int, found bool) {
 type reads struct {
 	facts       []factRead
 	diff, files bool
+	code        bool
 	// action, intent and texts mean that it reads the action, the intent, and the lines of files.
 	action, intent, texts bool
 }
@@ -114,6 +115,7 @@ func (r *reads) walk(node ast.Expr, shadowed []string) {
 			r.diff = r.diff || name == "diff"
 			r.files = r.files || name == "files"
 			r.action = r.action || name == commandsVar
+			r.code = r.code || name == codeVar
 			if name == "subject" { // as a whole
 				r.action, r.intent, r.texts = true, true, true
 			}
@@ -179,7 +181,7 @@ func (r *reads) index(call ast.CallExpr) {
 // not depend on them. It returns all that can be read for an expression that reads none.
 func (e *expression) about(in *Input) *ledger.Set {
 	mask := 0
-	for i, reads := range []bool{e.reads.action, e.reads.intent, len(e.reads.facts) > 0, e.reads.diff || e.reads.files, e.reads.texts} {
+	for i, reads := range []bool{e.reads.action, e.reads.intent, len(e.reads.facts) > 0, e.reads.diff || e.reads.files || e.reads.code, e.reads.texts || e.reads.code} {
 		if reads {
 			mask |= 1 << i
 		}

@@ -40,6 +40,7 @@ const (
 	commandGaps                    // commands and arguments that are not known
 	caseGap                        // the case of paths; its attributes are the paths
 	nameGap                        // the spelling of a repository or scope; its attributes are the reasons
+	codeGaps                       // source code that cannot be read for certain
 )
 
 // add notes a gap and returns its unknown.
@@ -67,6 +68,8 @@ func (in *Input) gapOf(id int64) (found *gap, more int) {
 		g = &in.files().names
 	case commandGaps:
 		g = &in.commands().gaps
+	case codeGaps:
+		g = &in.codes().gaps
 	default:
 		g = &in.celFacts().gaps
 	}
@@ -150,6 +153,14 @@ func (in *Input) gapUnit(file int) int {
 		return unit
 	}
 	return in.units().Name(file)
+}
+
+// codeUnit returns the unit of a file that its source code is in.
+func (in *Input) codeUnit(file int) int {
+	if from, to := in.units().Hunks(file); to > from {
+		return from
+	}
+	return in.gapUnit(file)
 }
 
 // without returns the units of a set that are not in another one.

@@ -27,6 +27,7 @@ type Input struct {
 	text                func() types.String
 	files               func() *celFiles
 	commands            func() *celCommands
+	codes               func() *celCodes
 	repository, scope   func() *subjectName
 
 	// Parts for patterns: the texts of files, the action and the facts, the pieces of all of them, and whether one is odd.
@@ -59,6 +60,7 @@ func Prepare(s *subject.Subject) *Input {
 	}
 	in.files = sync.OnceValue(func() *celFiles { return newCELFiles(s, in.gapUnit) })
 	in.commands = sync.OnceValue(func() *celCommands { return newCELCommands(s.Action, in.units().Action()) })
+	in.codes = sync.OnceValue(func() *celCodes { return newCELCodes(s, in.files(), in.codeUnit) })
 	in.celFacts = sync.OnceValue(func() *celFacts { return newCELFacts(s, in.units) })
 	in.repository = sync.OnceValue(func() *subjectName { return repositoryOf(s) })
 	in.scope = sync.OnceValue(func() *subjectName { return scopeOf(s) })
@@ -109,7 +111,11 @@ func (in *Input) missing(about, seen *ledger.Set) string {
 const inputVar = "@input"
 
 // activation gives expressions their variables.
-type activation struct{ in *Input }
+type activation struct {
+	in *Input
+	// code is the reading of the source code; nil for the normal one.
+	code []*celCode
+}
 
 // ResolveName returns the value of a variable.
 func (a activation) ResolveName(name string) (any, bool) {
@@ -126,6 +132,11 @@ func (a activation) ResolveName(name string) (any, bool) {
 		return a.in.files().whole, true
 	case commandsVar:
 		return a.in.commands().list.whole(), true
+	case codeVar:
+		if a.code != nil {
+			return codeList(a.code), true
+		}
+		return codeList(a.in.codes().normal), true
 	case inputVar:
 		return a.in, true
 	}

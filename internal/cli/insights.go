@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -19,6 +21,8 @@ type insightsCommand struct {
 	Node    string `type:"filled" placeholder:"ID" help:"Only evaluations at this federation node; - selects those at none."`
 	Agent   string `type:"filled" placeholder:"NAME" help:"Only evaluations that name this agent."`
 	Person  string `type:"filled" placeholder:"NAME" help:"Only evaluations that agents asked for this person, such as corp:ann@example.com."`
+	Samples bool   `help:"Show instead how often the judge disagrees with a sample of what checks decided and triage ruled out."`
+	Rule    string `placeholder:"RULE" help:"With --samples, only samples of this rule."`
 	Measure bool   `help:"Measure the rules first, instead of showing what was last measured."`
 	output
 }
@@ -30,6 +34,7 @@ they change, and once an hour; before the first time it says "not measured yet".
     tenet insights --days 7
     tenet insights --team payments
     tenet insights --agent claude-code
+    tenet insights --samples --rule no-eval
     tenet insights --measure
     tenet insights --format json`
 }
@@ -38,7 +43,14 @@ func (k *insightsCommand) Run(ctx context.Context, s *session) error {
 	if k.Days < health.MinPeriod || k.Days > health.MaxPeriod {
 		return fmt.Errorf("--days: %d is not between %d and %d", k.Days, health.MinPeriod, health.MaxPeriod)
 	}
+	if k.Rule != "" && !k.Samples {
+		return errors.New("--rule: give it with --samples")
+	}
 	return s.with(ctx, keepsData, func(c *client.Client) error {
+		if k.Samples {
+			o, err := client.Get(ctx, c, op.GetSamples.Where(wire.SamplesQuery{PeriodDays: k.Days, Rule: k.Rule}))
+			return show(s, k.output, o, err, printSamples)
+		}
 		if k.Measure {
 			if _, err := client.Call(ctx, c, op.MeasureInsights, wire.None{}); err != nil {
 				return err
@@ -47,6 +59,23 @@ func (k *insightsCommand) Run(ctx context.Context, s *session) error {
 		o, err := client.Get(ctx, c, op.GetInsights.Where(wire.InsightsQuery{PeriodDays: k.Days, Team: k.Team, NodeID: k.Node, Agent: k.Agent, Person: k.Person}))
 		return show(s, k.output, o, err, printInsights)
 	})
+}
+
+// printSamples prints how often the judge disagreed with samples.
+func printSamples(s *session, o wire.Samples) error {
+	row := func(name string, f *wire.SampledFigure, denies string) []any {
+		rate := "no miss rate yet"
+		if f.MissRate != nil {
+			rate = fmt.Sprintf("%s missed (95 %%: %s to %s)", percent(f.MissRate.Value), percent(f.MissRate.Low), percent(f.MissRate.High))
+		}
+		return []any{name, f.Sampled, fmt.Sprintf("%s; %d agreed, %d missed%s, %d undecided", rate, f.Agreed, f.Missed, denies, f.Open)}
+	}
+	rows := [][]any{row("checks", &o.Checks, fmt.Sprintf(", %d false alarms", o.Checks.False)), row("triage", &o.Triage, "")}
+	for i := range o.Latest {
+		l := &o.Latest[i]
+		rows = append(rows, []any{cmp.Or(l.Slug, l.RuleID), l.Kind, fmt.Sprintf("said %s, the judge %s, of evaluation %s", l.Said, l.Judged, l.EvaluationID)})
+	}
+	return s.table("", rows)
 }
 
 func printInsights(s *session, o wire.Overview) error {

@@ -36,6 +36,7 @@ type Config struct {
 	JudgeTotal     time.Duration `key:"judge_total_timeout" default:"" doc:"Time limit of all calls to the model for one evaluation, waiting for their turn and repairs included; triage before it may take half as long. Empty: three times judge_timeout, and at least 90s."`
 	JudgeParallel  int           `key:"judge_parallel" default:"32" doc:"Calls to the model that may run at once."`
 	JudgeTokens    int           `key:"judge_max_tokens" default:"0" doc:"Tokens of input that one evaluation may send to the model, by an estimate of four bytes a token; 0 means no limit. What would go beyond is not asked, and named in coverage."`
+	JudgeSamples   float64       `key:"judge_samples" default:"0.01" doc:"How many of the verdicts of checks, and of the rules that triage rules out, the model judges too after the evaluation, to see how often they are wrong; 0 for none. At most 2 of one evaluation and 500 a day of a project."`
 	CacheMemory    int64         `key:"cache_memory" default:"67108864" doc:"Memory for stored verdicts, in bytes, by estimate."`
 	CacheMaxMB     int64         `key:"cache_max_mb" default:"256" doc:"Stored verdicts of one project in the database, in MiB of text; the oldest go first."`
 	ModelPrices    string        `key:"model_prices" default:"" doc:"Prices of models per million tokens of input, output and cached input, with commas between, such as openai:gpt-5-mini=0.25/2.00/0.025. Usage then shows cost."`
@@ -354,6 +355,7 @@ func (c *Config) validate() (wrong []error) {
 		{c.ReadStaleness >= 100*time.Millisecond && c.ReadStaleness <= time.Minute, "read_staleness: must be between 100ms and 1m"},
 		{min(c.MaxBody, c.MaxImportBody, c.MaxDocument) >= 1024, "max_body, max_import_body and max_document: must be at least 1024"},
 		{c.JudgeTotal == 0 || c.JudgeTotal >= c.JudgeTimeout, "judge_total_timeout: must be at least judge_timeout"},
+		{c.JudgeSamples >= 0 && c.JudgeSamples <= 1, "judge_samples: must be from 0 to 1"},
 		{max(c.JudgeTimeout, c.JudgeTotal) <= time.Hour, "judge_timeout and judge_total_timeout: must be at most 1h"},
 		{upTo(1000, c.JobWorkers), "job_workers: must be between 1 and 1000"},
 		{c.JobLease >= time.Second, "job_lease: must be at least 1s"},

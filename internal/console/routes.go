@@ -42,6 +42,7 @@ func routes() []route {
 		{pattern: "GET /p/{project}/overview/rules", show: measuredList, role: auth.Viewer},
 		{pattern: "GET /p/{project}/overview/waivers", show: waiverList, role: auth.Viewer},
 		{pattern: "GET /p/{project}/overview/repositories", show: repositoryList, role: auth.Viewer},
+		{pattern: "GET /p/{project}/overview/samples", show: samplesPage, role: auth.Viewer},
 		{pattern: "GET /p/{project}/overview/unjudged", show: unjudgedList, role: auth.Viewer},
 		{pattern: "POST /p/{project}/overview/measure", show: measureRules, role: auth.Reviewer},
 		{pattern: "GET /p/{project}/report", show: reportPage, role: auth.Viewer, patience: modelTime},

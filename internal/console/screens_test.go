@@ -65,6 +65,7 @@ func screens(change, payment string, ids nodes) []screen {
 		{"waivers", "/p/default/overview/waivers?ends=30", "Waivers", []string{"There is no such waiver."}},
 		{"waivers, a wrong filter", "/p/default/overview/waivers?ends=30&rule=SEC-001", "Waivers", []string{"goes without rule_id"}},
 		{"repositories", "/p/default/overview/repositories", "Repositories", []string{"acme/payments", "DENY", "at no node"}},
+		{"sampled verdicts", "/p/default/overview/samples", "Sampled verdicts", []string{"The judge disagreed with no sample of this period."}},
 		{"repositories that were never judged", "/p/default/overview/unjudged", "Not covered", []string{"Nothing matches: every bound repository was judged."}},
 		{"monthly report", "/p/default/report?verify=1&month=" + time.Now().UTC().Format("2006-01"), time.Now().UTC().Format("January 2006"), []string{"verified, yes", "Denied, by rule", "SEC-001", "The month has not ended.", "Lapsing next month", "import: created"}},
 		{"operations", "/operations", "Operations", []string{"live", "v-test", "No model is configured.", "Background jobs", "Models in 14 days"}},

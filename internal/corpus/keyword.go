@@ -34,8 +34,18 @@ func pageOf(offset, limit int) (int, int) {
 // are, and with marked also which, by segment.
 func (l lexicon) search(text string, f *Filter, most int, marked bool) (best []found, total int, docs []bitset) {
 	q := parseWords(text)
-	best, total, docs = l.matching(&q, f, max(most, maxReranked), marked)
+	var cited []string
+	if len(q.phrases) == 0 {
+		cited = citationsIn(text)
+	}
+	best, total, docs = l.matching(&q, f, max(most, maxReranked), marked || len(cited) > 0)
 	l.rerank(&q, best)
+	if term := definedTerm(text); term != "" {
+		l.withDefined(term, best)
+	}
+	if len(cited) > 0 {
+		best, total = l.withCited(cited, f, best, total, docs)
+	}
 	return best, total, docs
 }
 

@@ -94,6 +94,9 @@ type Config struct {
 	Bundle func() Bundle
 	// FailModes are the demands of the server on what callers do about rules that nothing could judge; nil without any.
 	FailModes rule.FailModes
+	// Sample returns what queues the judging of a sample of a record's verdicts, in the transaction of the record; nil where none is chosen.
+	// A nil Sample chooses none.
+	Sample func(rec *wire.EvaluationRecord) func(ctx context.Context, tx store.Tx) error
 	// Observe is called with each stage of an evaluation and its time: parse, select, check, triage, judge or record. Nil does nothing.
 	Observe func(stage string, took time.Duration)
 	// Publish publishes violations that have happened, in the transaction of their record; nil publishes none.

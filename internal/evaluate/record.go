@@ -51,7 +51,26 @@ func appendRecord(ctx context.Context, r *run) error {
 		event := violation(r, rec.Evaluation)
 		entry.Also = func(ctx context.Context, tx store.Tx) error { return r.e.cfg.Publish(ctx, tx, event) }
 	}
+	if r.e.cfg.Sample != nil {
+		entry.Also = both(entry.Also, r.e.cfg.Sample(&rec))
+	}
 	return r.e.cfg.Recorder.Append(ctx, entry)
+}
+
+// both returns a write that makes two others; either may be nil.
+func both(first, second func(ctx context.Context, tx store.Tx) error) func(ctx context.Context, tx store.Tx) error {
+	if first == nil {
+		return second
+	}
+	if second == nil {
+		return first
+	}
+	return func(ctx context.Context, tx store.Tx) error {
+		if err := first(ctx, tx); err != nil {
+			return err
+		}
+		return second(ctx, tx)
+	}
 }
 
 // violated reports whether an evaluation is an incident: an action that has happened and that the rules deny.

@@ -45,7 +45,8 @@ var table = map[string]row{
 	"auth":       {layer: block, imports: []string{"audit", "rule", "store"}},
 	"blocks":     {layer: block},
 	"change":     {layer: block, imports: []string{"audit", "auth", "corpus", "rule", "store"}},
-	"check":      {layer: block, imports: []string{"diff", "rule", "shell", "subject"}},
+	"check":      {layer: block, imports: []string{"code", "diff", "rule", "shell", "subject"}},
+	"code":       {layer: block}, // calls, imports and the like of source code
 	"config":     {layer: block},
 	// What contradicts what is asked of discovery too, of candidates.
 	"conflict/contradict": {layer: block, imports: []string{"corpus", "lexicon", "norm", "rule"}},
@@ -135,6 +136,7 @@ var table = map[string]row{
 	"privacy":   {layer: capability, imports: []string{"audit", "auth", "rule", "store"}}, // personal data in records
 	"retention": {layer: capability, imports: []string{"audit", "auth", "rule", "store"}},
 	"trail":     {layer: capability, imports: []string{"audit", "auth", "evaluate/find", "rule", "store"}},
+	"watch":     {layer: capability, imports: []string{"audit", "auth", "job", "rule", "store", "subject"}}, // samples of verdicts, judged again
 	"webhook":   {layer: capability, imports: []string{"audit", "auth", "job", "rule", "signature", "store", "telemetry"}},
 
 	"api": {
@@ -144,6 +146,8 @@ var table = map[string]row{
 			"document/extract", "evaluate", "evidence", "fleet", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "operate", "queue", "release", "rule", "sandbox", "search",
 			"document/extract", "evaluate", "evidence", "evidence/pack", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "operate", "privacy", "queue", "release", "retention", "rule", "sandbox", "search",
 			"signature", "sso", "store", "trail", "webhook",
+			"document/extract", "evaluate", "evidence", "evidence/pack", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "operate", "queue", "release", "retention", "rule", "sandbox", "search",
+			"signature", "sso", "store", "trail", "watch", "webhook",
 		},
 		tests: []string{"app"},
 	},
@@ -173,7 +177,7 @@ var table = map[string]row{
 			"evaluate", "evaluate/find", "evaluate/record", "evidence", "health", "hierarchy", "ingest", "job", "judge", "judge/probe", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "rule", "sandbox", "search",
 			"sso", "store", "store/sqlstore", "subject", "trail", "webhook", "/packs",
 			"evaluate", "evaluate/find", "evaluate/record", "evidence", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "rule", "sandbox", "search",
-			"sso", "store", "store/sqlstore", "subject", "telemetry", "tlsfile", "trail", "webhook", "/packs",
+			"sso", "store", "store/sqlstore", "subject", "telemetry", "tlsfile", "trail", "watch", "webhook", "/packs",
 		},
 	},
 
@@ -248,7 +252,7 @@ var homes = map[string][]string{
 	"golang.org/x/mod":                       {"api", "audit/tree", "checkpoint", "cli", "evidence", "witness"},
 	"golang.org/x/oauth2":                    {"sso", "sso/login"},
 	"golang.org/x/net/html":                  {"blocks"},
-	"golang.org/x/text":                      {"blocks", "charset", "corpus", "document/extract"},
+	"golang.org/x/text":                      {"blocks", "charset", "code", "corpus", "document/extract"},
 	"google.golang.org/grpc":                 {"app", "gateway/extauthz", "gateway/extmcp", "gateway/extmcp/extmcppb"},
 	"modernc.org/sqlite":                     {"store/sqlstore"},
 	"mvdan.cc/sh":                            {"shell"},

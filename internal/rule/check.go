@@ -3,13 +3,15 @@ package rule
 // Check decides a rule without a model. Exactly one of CEL and Pattern is set.
 type Check struct {
 	// CEL is a Common Expression Language expression of type bool that says what must hold. True keeps the rule.
-	CEL string `json:"cel,omitempty" yaml:"cel,omitempty" doc:"CEL expression that must hold. Variables: subject, facts, diff, files." example:"facts.amount <= 10000"`
+	CEL string `json:"cel,omitempty" yaml:"cel,omitempty" doc:"CEL expression that must hold. Variables: subject, facts, diff, files, commands, code." example:"facts.amount <= 10000"`
 	// Pattern finds text that breaks the rule.
 	Pattern *Pattern `json:"pattern,omitempty" yaml:"pattern,omitempty" doc:"Text pattern whose match breaks the rule."`
 	// When is a CEL guard; where it is false, the rule does not concern the subject.
 	When string `json:"when,omitempty" yaml:"when,omitempty" doc:"CEL guard: where it is false, the rule does not concern the subject and is ALLOW." example:"'amount' in facts"`
 	// Decides is whether the check alone gives ALLOW as well as DENY.
 	Decides Decides `json:"decides,omitempty" yaml:"decides,omitempty" enum:"both,deny" doc:"both: the check alone gives ALLOW and DENY. deny: a hit is DENY, without a hit the rule goes to the judge." default:"both"`
+	// Proposed says that a model proposed the check; such a check loses the right to give ALLOW when the judge disagrees with a sample.
+	Proposed bool `json:"proposed,omitempty" yaml:"proposed,omitempty" doc:"A model proposed the check. It is watched: when the judge disagrees with a sampled verdict, decides becomes deny."`
 	// Message describes the issue when the check denies.
 	Message string `json:"message,omitempty" yaml:"message,omitempty" doc:"What is wrong, shown when the check denies."`
 	// Fix describes how to fix the issue.

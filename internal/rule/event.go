@@ -21,6 +21,7 @@ const (
 	AgentResumed       EventType = "agent.resumed"       // data: the suspension, which is lifted
 	ToolsHeld          EventType = "tools.held"          // data: server, and the tools that a gateway holds back, each with why
 	ToolsAccepted      EventType = "tools.accepted"      // data: server, and the tools that somebody has accepted
+	VerdictDisputed    EventType = "verdict.disputed"    // data: a sampled verdict of a check or of triage, with which the judge disagrees
 
 	// Something waits for a person, or the wait of its author has ended.
 	RuleSubmitted             EventType = "rule.submitted"              // data: the rule, which is in REVIEW now
@@ -38,7 +39,7 @@ var EventTypes = []EventType{
 	AlertCreated, AlertResolved, EvaluationViolated, SnapshotDeployed, CandidateCreated, CandidatesFound, BreakGlass,
 	RuleSubmitted, EventRevisionProposed, EventRevisionApproved, EventRevisionRejected, WaiverRequested, SnapshotApprovalRequested,
 	ApprovalRequested, ApprovalDecided,
-	AgentSuspended, AgentResumed, ToolsHeld, ToolsAccepted,
+	AgentSuspended, AgentResumed, ToolsHeld, ToolsAccepted, VerdictDisputed,
 }
 
 // Event is something that has happened in a project. It is published in the transaction of its cause.

@@ -28,7 +28,10 @@ const proposeSystem = `You turn one rule of an organisation into a deterministic
 without a model. A check is either an expression or a pattern:
 
 - cel: a CEL expression that is true exactly if the rule is kept, over facts (a map, such as facts.amount <= 100). when: a CEL
-  expression that is true if the rule concerns the subject at all, such as 'amount' in facts; it may be empty.
+  expression that is true if the rule concerns the subject at all, such as 'amount' in facts; it may be empty. Over source code
+  (Go, Python, JavaScript, TypeScript, Java, Rust) use code, a list of files with path, language, package, calls (name, targets,
+  args, constant), imports (path, alias), assignments (name, value, constant), strings (value), decorators (name, args), such as
+  !code.exists(f, f.calls.exists(c, 'eval' in c.targets && !c.constant)).
 - regex: an RE2 pattern that matches exactly the text that breaks the rule; it is looked for line by line in added lines and in
   texts of facts. unless: an RE2 pattern of lines that do not count; it may be empty. paths: globs of the files it looks at, such
   as **/*.py; empty means all.
@@ -120,6 +123,7 @@ func (b *Sandbox) Propose(ctx context.Context, projectID, ref string) (wire.Prop
 				failures = append(failures, fmt.Sprintf("cel %q, when %q, regex %q, unless %q, paths %q: %s", p.CEL, p.When, p.Regex, p.Unless, p.Paths, why))
 				continue
 			}
+			good.Check.Proposed = true
 			if len(found.reasons) > 0 {
 				good.Check.Decides = rule.DenyOnly
 			}

@@ -104,6 +104,7 @@ type Readers struct {
 	PersonalKeys PersonalKeyReader
 	Edges        EdgeReader
 	Exports      ExportReader
+	Samples      SampleReader
 }
 
 // Tx is a transaction that writes, by noun. It reads its own writes. It is invalid after its callback has returned.
@@ -147,4 +148,5 @@ type Tx struct {
 	PersonalKeys PersonalKeyTx
 	Edges        EdgeTx
 	Exports      ExportTx
+	Samples      SampleTx
 }

@@ -170,6 +170,8 @@ func summary(e *store.WebhookEvent) (title string, lines []string) {
 		By                                                            string `json:"deployed_by"`
 		SourceFile                                                    string `json:"source_file"`
 		Slug, Name, Author, Reason, Approver                          string
+		Kind, Said, Judged                                            string
+		EvaluationID                                                  string `json:"evaluation_id"`
 		RuleSlug                                                      string `json:"rule_slug"`
 		CreatedBy                                                     string `json:"created_by"`
 		UpdatedBy                                                     string `json:"updated_by"`
@@ -242,6 +244,8 @@ func summary(e *store.WebhookEvent) (title string, lines []string) {
 			return "Tools of an MCP server were accepted" + named(d.Server), append(lines, nonEmpty(about("Reported by", d.Actor))...)
 		}
 		return "Tools of an MCP server have changed and are held back" + named(d.Server), append(lines, nonEmpty(about("Reported by", d.Actor))...)
+	case rule.VerdictDisputed:
+		return "The judge disagrees with a verdict" + named(d.Slug), nonEmpty(d.Statement, about("Given by", d.Kind), about("It said", d.Said), about("The judge", d.Judged), about("Evaluation", d.EvaluationID))
 	case rule.CandidateCreated:
 		return "A rule was discovered", nonEmpty(d.Statement, about("From", d.SourceFile))
 	case rule.RuleSubmitted:

@@ -57,6 +57,41 @@ type Overview struct {
 	Health       Distribution       `json:"health" doc:"Scores of the rules that are not retired or superseded, as last measured; of all of them with node_id, agent or person."`
 }
 
+// Samples is how often the judge disagreed with verdicts that were given without it, by a sample of them.
+type Samples struct {
+	ProjectID  string         `json:"project_id" doc:"The project."`
+	PeriodDays int            `json:"period_days" doc:"Days looked at, today included, in UTC."`
+	From       time.Time      `json:"from" doc:"Beginning of the period."`
+	Part       float64        `json:"part" doc:"How many of the verdicts are sampled, from 0 to 1."`
+	Checks     SampledFigure  `json:"checks" doc:"Verdicts of checks."`
+	Triage     SampledFigure  `json:"triage" doc:"Rules that triage ruled out."`
+	Latest     []SampleFigure `json:"latest" nullable:"false" doc:"Up to 20 disagreements, the latest first."`
+}
+
+// SampledFigure counts samples by what the judge said of them.
+type SampledFigure struct {
+	Sampled  int        `json:"sampled" doc:"How many were sampled."`
+	Agreed   int        `json:"agreed" doc:"Of them, the judge said the same."`
+	Missed   int        `json:"missed" doc:"The judge denied what was allowed, or ruled out."`
+	False    int        `json:"false_alarms" doc:"The judge allowed what was denied."`
+	Open     int        `json:"open" doc:"The judge did not decide."`
+	MissRate *rule.Rate `json:"miss_rate" doc:"The part that was missed of those that the judge decided, with a 95 % Wilson interval; null without any."`
+}
+
+// SampleFigure is a disagreement of the judge.
+type SampleFigure struct {
+	EvaluationID string       `json:"evaluation_id" doc:"The evaluation that the verdict is from."`
+	RuleID       string       `json:"rule_id" doc:"The rule."`
+	RuleVersion  int          `json:"rule_version" doc:"Its version then."`
+	Slug         string       `json:"slug,omitempty" doc:"Its slug, if it has one."`
+	Statement    string       `json:"statement" doc:"What it says; empty if it is gone."`
+	Kind         string       `json:"kind" enum:"check,triage" doc:"What gave the verdict."`
+	Said         string       `json:"said" enum:"ALLOW,DENY,RULED_OUT" doc:"What it said; triage says RULED_OUT."`
+	Judged       rule.Verdict `json:"judged" enum:"ALLOW,DENY" doc:"What the judge said."`
+	Demoted      bool         `json:"demoted" doc:"The check, which a model proposed, decides denials only since."`
+	At           time.Time    `json:"at" doc:"When the judge said it."`
+}
+
 // Counting names the things that an overview counts.
 type Counting string
 

@@ -133,6 +133,12 @@ type UnjudgedQuery struct {
 	PageQuery
 }
 
+// SamplesQuery selects samples.
+type SamplesQuery struct {
+	PeriodDays int    `query:"period_days" minimum:"1" maximum:"400" default:"30" doc:"Days to look at, today included, in UTC."`
+	Rule       string `query:"rule" maxLength:"256" doc:"Only those of this rule, by id or slug."`
+}
+
 // ReportQuery says of which month the report is.
 type ReportQuery struct {
 	Month  string `query:"month" pattern:"^[0-9]{4}-(0[1-9]|1[0-2])$" doc:"Month in UTC; absent means the last one that has ended." example:"2026-10"`

@@ -43,6 +43,7 @@ type (
 	personalTable   struct{ *session }
 	edgeTable       struct{ *session }
 	exportTable     struct{ *session }
+	sampleTable     struct{ *session }
 )
 
 // readers returns the readers of a session.
@@ -87,6 +88,7 @@ func (s *session) readers() store.Readers {
 		PersonalKeys: personalTable{s},
 		Edges:        edgeTable{s},
 		Exports:      exportTable{s},
+		Samples:      sampleTable{s},
 	}
 }
 
@@ -132,5 +134,6 @@ func (s *session) tx() store.Tx {
 		PersonalKeys: personalTable{s},
 		Edges:        edgeTable{s},
 		Exports:      exportTable{s},
+		Samples:      sampleTable{s},
 	}
 }

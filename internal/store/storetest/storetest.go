@@ -60,6 +60,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"leases of submissions":              testLeases,
 		"retention":                          testRetention,
 		"feedback":                           testFeedback,
+		"samples":                            testSamples,
 		"runs":                               testRuns,
 		"test cases":                         testTestCases,
 		"conflicts":                          testConflicts,

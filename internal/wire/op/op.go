@@ -303,6 +303,7 @@ var (
 	MeasuredRules    = get[wire.MeasuredPage]("/api/v1/insights/rules")
 	GetReport        = get[wire.MonthReport]("/api/v1/insights/report")
 	ListRepositories = get[wire.Page[wire.RepositoryFigure]]("/api/v1/insights/repositories")
+	GetSamples       = get[wire.Samples]("/api/v1/insights/samples")
 	ListUnjudged     = get[wire.Page[wire.UnjudgedRepository]]("/api/v1/insights/repositories/unjudged")
 	InsightProjects  = get[wire.Page[wire.ProjectFigure]]("/api/v1/insights/projects").anywhere()
 	ListConflicts    = get[wire.ConflictPage]("/api/v1/conflicts")

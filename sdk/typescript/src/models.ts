@@ -1445,7 +1445,7 @@ export interface ChangedNode {
 }
 
 export interface Check {
-  /** CEL expression that must hold. Variables: subject, facts, diff, files. */
+  /** CEL expression that must hold. Variables: subject, facts, diff, files, commands, code. */
   cel?: string | null;
   /** both: the check alone gives ALLOW and DENY. deny: a hit is DENY, without a hit the rule goes to the judge. Default: both. */
   decides?: "both" | "deny" | (string & {}) | null;
@@ -1455,6 +1455,8 @@ export interface Check {
   message?: string | null;
   /** Text pattern whose match breaks the rule. */
   pattern?: Pattern | null;
+  /** A model proposed the check. It is watched: when the judge disagrees with a sampled verdict, decides becomes deny. */
+  proposed?: boolean | null;
   /** CEL guard: where it is false, the rule does not concern the subject and is ALLOW. */
   when?: string | null;
 }
@@ -6092,6 +6094,61 @@ export interface RunResult {
   rules: number;
   /** Cases run. */
   total: number;
+}
+
+export interface SampleFigure {
+  /** When the judge said it. */
+  at: string;
+  /** The check, which a model proposed, decides denials only since. */
+  demoted: boolean;
+  /** The evaluation that the verdict is from. */
+  evaluation_id: string;
+  /** What the judge said. */
+  judged: "ALLOW" | "DENY" | (string & {});
+  /** What gave the verdict. */
+  kind: "check" | "triage" | (string & {});
+  /** The rule. */
+  rule_id: string;
+  /** Its version then. */
+  rule_version: number;
+  /** What it said; triage says RULED_OUT. */
+  said: "ALLOW" | "DENY" | "RULED_OUT" | (string & {});
+  /** Its slug, if it has one. */
+  slug?: string;
+  /** What it says; empty if it is gone. */
+  statement: string;
+}
+
+export interface SampledFigure {
+  /** Of them, the judge said the same. */
+  agreed: number;
+  /** The judge allowed what was denied. */
+  false_alarms: number;
+  /** The part that was missed of those that the judge decided, with a 95 % Wilson interval; null without any. */
+  miss_rate: RuleRate | null;
+  /** The judge denied what was allowed, or ruled out. */
+  missed: number;
+  /** The judge did not decide. */
+  open: number;
+  /** How many were sampled. */
+  sampled: number;
+}
+
+export interface Samples {
+  /** Verdicts of checks. */
+  checks: SampledFigure;
+  /** Beginning of the period. */
+  from: string;
+  /** Up to 20 disagreements, the latest first. */
+  latest: Array<SampleFigure>;
+  /** How many of the verdicts are sampled, from 0 to 1. */
+  part: number;
+  /** Days looked at, today included, in UTC. */
+  period_days: number;
+  /** The project. */
+  project_id: string;
+  /** Rules that triage ruled out. */
+  triage: SampledFigure;
 }
 
 export interface Scan {

@@ -587,6 +587,11 @@ export class Operations {
     return this.#caller.call({ method: "GET", path: "/api/v1/insights/rules", answer: "json", query: { project_id: parameters.projectId, standing: parameters.standing, team: parameters.team, score_min: parameters.scoreMin, score_max: parameters.scoreMax, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
   }
 
+  /** Get how often the judge disagrees with checks and triage. A part of what checks decide and of what triage rules out, chosen by a hash, is judged too, after the evaluation and without an effect on it. A check that a model proposed decides denials only after the first disagreement. */
+  getSamples(parameters: { projectId?: string; periodDays?: number; rule?: string } = {}, options: CallOptions = {}): Promise<models.Samples> {
+    return this.#caller.call({ method: "GET", path: "/api/v1/insights/samples", answer: "json", query: { project_id: parameters.projectId, period_days: parameters.periodDays, rule: parameters.rule }, again: true }, options);
+  }
+
   /** List background jobs. Newest first. project_id * lists the jobs that work on all projects, such as sweeps; with every=true those of each project, too. Administrators also see the arguments. */
   listJobs(parameters: { projectId?: string; kind?: string; every?: boolean; state?: string; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.PageJob> {
     return this.#caller.call({ method: "GET", path: "/api/v1/jobs", answer: "json", query: { project_id: parameters.projectId, kind: parameters.kind, every: parameters.every, state: parameters.state, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);

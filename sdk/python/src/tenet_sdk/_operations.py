@@ -1926,6 +1926,22 @@ class Operations:
             again=True,
         )
 
+    def get_samples(
+        self,
+        *,
+        project_id: str | None = None,
+        period_days: int | None = None,
+        rule: str | None = None,
+    ) -> models.Samples:
+        """Get how often the judge disagrees with checks and triage. A part of what checks decide and of what triage rules out, chosen by a hash, is judged too, after the evaluation and without an effect on it. A check that a model proposed decides denials only after the first disagreement."""
+        return self._caller.call(
+            "GET",
+            "/api/v1/insights/samples",
+            models.Samples,
+            query={"project_id": project_id, "period_days": period_days, "rule": rule},
+            again=True,
+        )
+
     def list_jobs(
         self,
         *,
@@ -5519,6 +5535,22 @@ class AsyncOperations:
             "/api/v1/insights/rules",
             models.MeasuredPage,
             query={"project_id": project_id, "standing": standing, "team": team, "score_min": score_min, "score_max": score_max, "page": page, "page_size": page_size},
+            again=True,
+        )
+
+    async def get_samples(
+        self,
+        *,
+        project_id: str | None = None,
+        period_days: int | None = None,
+        rule: str | None = None,
+    ) -> models.Samples:
+        """Get how often the judge disagrees with checks and triage. A part of what checks decide and of what triage rules out, chosen by a hash, is judged too, after the evaluation and without an effect on it. A check that a model proposed decides denials only after the first disagreement."""
+        return await self._caller.call(
+            "GET",
+            "/api/v1/insights/samples",
+            models.Samples,
+            query={"project_id": project_id, "period_days": period_days, "rule": rule},
             again=True,
         )
 

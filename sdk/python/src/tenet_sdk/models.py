@@ -381,6 +381,9 @@ __all__ = [
     "RuleVerdicts",
     "RunFilter",
     "RunResult",
+    "SampleFigure",
+    "SampledFigure",
+    "Samples",
     "Scan",
     "ScanConflicts",
     "ScanFile",
@@ -1897,7 +1900,7 @@ class ChangedNode(Struct, kw_only=True, omit_defaults=True):
 
 class Check(Struct, kw_only=True, omit_defaults=True):
     cel: str | None = None
-    """CEL expression that must hold. Variables: subject, facts, diff, files."""
+    """CEL expression that must hold. Variables: subject, facts, diff, files, commands, code."""
     decides: str | None = None
     """both: the check alone gives ALLOW and DENY. deny: a hit is DENY, without a hit the rule goes to the judge. Default: both."""
     fix: str | None = None
@@ -1906,6 +1909,8 @@ class Check(Struct, kw_only=True, omit_defaults=True):
     """What is wrong, shown when the check denies."""
     pattern: Pattern | None = None
     """Text pattern whose match breaks the rule."""
+    proposed: bool | None = None
+    """A model proposed the check. It is watched: when the judge disagrees with a sampled verdict, decides becomes deny."""
     when: str | None = None
     """CEL guard: where it is false, the rule does not concern the subject and is ALLOW."""
 
@@ -6535,6 +6540,61 @@ class RunResult(Struct, kw_only=True, omit_defaults=True):
     """Rules with test cases."""
     total: int
     """Cases run."""
+
+
+class SampleFigure(Struct, kw_only=True, omit_defaults=True):
+    at: datetime
+    """When the judge said it."""
+    demoted: bool
+    """The check, which a model proposed, decides denials only since."""
+    evaluation_id: str
+    """The evaluation that the verdict is from."""
+    judged: str
+    """What the judge said."""
+    kind: str
+    """What gave the verdict."""
+    rule_id: str
+    """The rule."""
+    rule_version: int
+    """Its version then."""
+    said: str
+    """What it said; triage says RULED_OUT."""
+    slug: str | None = None
+    """Its slug, if it has one."""
+    statement: str
+    """What it says; empty if it is gone."""
+
+
+class SampledFigure(Struct, kw_only=True, omit_defaults=True):
+    agreed: int
+    """Of them, the judge said the same."""
+    false_alarms: int
+    """The judge allowed what was denied."""
+    miss_rate: RuleRate | None
+    """The part that was missed of those that the judge decided, with a 95 % Wilson interval; null without any."""
+    missed: int
+    """The judge denied what was allowed, or ruled out."""
+    open: int
+    """The judge did not decide."""
+    sampled: int
+    """How many were sampled."""
+
+
+class Samples(Struct, kw_only=True, omit_defaults=True):
+    checks: SampledFigure
+    """Verdicts of checks."""
+    from_: datetime = field(name="from")
+    """Beginning of the period."""
+    latest: list[SampleFigure]
+    """Up to 20 disagreements, the latest first."""
+    part: float
+    """How many of the verdicts are sampled, from 0 to 1."""
+    period_days: int
+    """Days looked at, today included, in UTC."""
+    project_id: str
+    """The project."""
+    triage: SampledFigure
+    """Rules that triage ruled out."""
 
 
 class Scan(Struct, kw_only=True, omit_defaults=True):
