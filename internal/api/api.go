@@ -33,6 +33,7 @@ const (
 	alertTag      = "Alerts"
 	waiverTag     = "Waivers"
 	retentionTag  = "Retention"
+	privacyTag    = "Privacy"
 	approvalTag   = "Approvals"
 	queueTag      = "Queue"
 	operationsTag = "Operations"
@@ -74,6 +75,7 @@ func Description(version string) rest.Description {
 			{Name: insightTag, Description: "What the rules do: verdicts over time, what denies most, what is dormant or unwell, by project and node."},
 			{Name: alertTag, Description: "What needs attention: list it, acknowledge it, resolve it."},
 			{Name: retentionTag, Description: "How long records are kept, and legal holds, under which no job deletes them."},
+			{Name: privacyTag, Description: "Personal data in records, encrypted under a key of each person, and their removal for good."},
 			{Name: waiverTag, Description: "Let a denial pass until a date, with a reason and an approver."},
 			{Name: approvalTag, Description: "Ask people for the confirmation that a verdict needs, wait for it, decide."},
 		},

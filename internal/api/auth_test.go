@@ -213,6 +213,9 @@ var accessTable = map[string]access{
 	"place-hold":          {auth.Admin, "POST /api/v1/holds?project_id=pay", "project"},
 	"get-hold":            {auth.Reviewer, "GET /api/v1/holds/x?project_id=pay", "project"},
 	"lift-hold":           {auth.Admin, "POST /api/v1/holds/x/lift?project_id=pay", "project"},
+	"get-privacy":         {auth.Reviewer, "GET /api/v1/privacy?project_id=pay", "project"},
+	"find-person":         {auth.Admin, "POST /api/v1/privacy/find?project_id=pay", "project"},
+	"forget-person":       {auth.Admin, "POST /api/v1/privacy/forget?project_id=pay", "project"},
 	"create-waiver":       {auth.Reviewer, "POST /api/v1/waivers?project_id=pay", "project"},
 	"list-waivers":        {auth.Viewer, "GET /api/v1/waivers?project_id=pay", "project"},
 	"get-waiver":          {auth.Viewer, "GET /api/v1/waivers/x?project_id=pay", "project"},
@@ -255,7 +258,7 @@ var accessTable = map[string]access{
 }
 
 // publicRoutes need no key. Whoever adds to them must mean it.
-var publicRoutes = []string{"GET /{$}", "GET /health", "GET /ready", "GET /openapi.json", "GET /docs", "GET /docs/{file...}", "GET /api/v1/signin"}
+var publicRoutes = []string{"GET /{$}", "GET /health", "GET /ready", "GET /audit/page", "GET /openapi.json", "GET /docs", "GET /docs/{file...}", "GET /api/v1/signin"}
 
 func TestEveryRouteDeclaresItsRole(t *testing.T) {
 	t.Parallel()

@@ -256,6 +256,6 @@ func testAnyOrderOfHoldsAndRemovals(t *testing.T, n *node) {
 func evaluateArchive(n *node, now func() time.Time) *record.Archive {
 	s := n.store
 	return record.NewArchive(record.Store{
-		Updater: s, Audit: s.Audit, Feedback: s.Feedback, Projects: s.Projects, Rules: s.Rules, Retention: s.Retention, TestCases: s.TestCases,
+		Updater: s, Audit: s.Audit, Feedback: s.Feedback, Projects: s.Projects, Rules: s.Rules, Retention: s.Retention, Edges: s.Edges, TestCases: s.TestCases,
 	}, newIndex(s), now)
 }

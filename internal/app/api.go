@@ -14,6 +14,7 @@ import (
 	"tenet/internal/console"
 	"tenet/internal/evaluate"
 	"tenet/internal/mcp"
+	"tenet/internal/privacy"
 	"tenet/internal/sandbox"
 	"tenet/internal/trail"
 )
@@ -33,6 +34,7 @@ func (a *App) serveAPI(p *parts, operations api.Operations, registry *prometheus
 		api.Federation{Hierarchy: p.hierarchy, Released: p.releases},
 		api.Waivers{Waivers: p.waivers},
 		api.Retention{Keeper: p.retention},
+		api.Privacy{People: privacy.People{Keeper: p.privacy, Index: p.evaluator}},
 		api.Approvals{Approvals: approval.Asking{Approvals: p.approvals, Recorded: p.evaluator}},
 		api.Queue{Queue: p.queue},
 		api.Projects{Projects: p.projects},
@@ -57,6 +59,7 @@ func (a *App) serveAPI(p *parts, operations api.Operations, registry *prometheus
 			Book:  p.book, Logs: a.store.Logs, InForce: a.recorded.inForce, Log: p.log, Rules: a.store.Rules,
 		},
 		api.Tiles{Log: p.log, Checkpoints: a.store.Logs},
+		api.AuditorPage{File: auditorPage(a.cfg)},
 		api.Jobs{Jobs: p.jobs},
 		operations,
 		api.Alerts{Alerts: p.alerts},

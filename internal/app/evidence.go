@@ -11,10 +11,12 @@ import (
 	"strings"
 	"time"
 
+	"tenet/internal/bundle/place"
 	"tenet/internal/checkpoint"
 	"tenet/internal/config"
 	"tenet/internal/corpus"
 	"tenet/internal/evidence"
+	"tenet/internal/privacy"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 )
@@ -39,6 +41,35 @@ func newBook(ctx context.Context, cfg config.Config, with evidence.Config) (*evi
 	return b, openBook(ctx, cfg, b, folder)
 }
 
+// bucketOf opens a bucket for checkpoints, with the credentials of the environment.
+func bucketOf(address string) (checkpoint.Objects, error) {
+	return place.ParseObjects(address, place.Config{Env: os.Getenv, Client: evidenceClient()})
+}
+
+// privacyKey returns the file of the key that encrypts the keys of people.
+func privacyKey(cfg config.Config) (*privacy.KeyFile, error) {
+	if cfg.PrivacyKeyFile != "" {
+		return privacy.NewKeyFile(cfg.PrivacyKeyFile, false), nil
+	}
+	if cfg.DatabaseURL != "" {
+		return privacy.NewKeyFile("", false), nil
+	}
+	dir, err := dataDir(cfg)
+	return privacy.NewKeyFile(filepath.Join(dir, "privacy.key"), true), err
+}
+
+// auditorPage returns the file of the page for auditors, which may not be there.
+func auditorPage(cfg config.Config) string {
+	if cfg.AuditPage != "" {
+		return cfg.AuditPage
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(program), "tenet-auditor.html")
+}
+
 func evidenceClient() *http.Client {
 	return &http.Client{Timeout: callTime, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
@@ -49,7 +80,7 @@ const keyName = "key"
 // openBook opens a book with the settings, and makes a key if there is none.
 func openBook(ctx context.Context, cfg config.Config, b *evidence.Book, folder string) (err error) {
 	with := evidence.Signing{Folder: filepath.Join(folder, "checkpoints"), Origin: cfg.AuditOrigin}
-	if with.Places, err = checkpoint.ParsePlaces(cfg.AuditPublish, os.Stdout, evidenceClient()); err != nil {
+	if with.Places, err = checkpoint.ParsePlaces(cfg.AuditPublish, os.Stdout, evidenceClient(), bucketOf); err != nil {
 		return rule.Errorf(rule.CodeInvalid, "audit_publish: %w", err)
 	}
 	if cfg.AuditPolicy != "" {

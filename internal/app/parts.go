@@ -40,6 +40,7 @@ import (
 	"tenet/internal/ingest"
 	"tenet/internal/job"
 	"tenet/internal/judge"
+	"tenet/internal/privacy"
 	"tenet/internal/queue"
 	"tenet/internal/redact"
 	"tenet/internal/release"
@@ -96,6 +97,7 @@ type parts struct {
 	tiler      *evidence.Tiler
 	book       *evidence.Book
 	retention  *retention.Keeper
+	privacy    *privacy.Keeper
 	watch      *watch.Watch
 	// explained checks what the audit log says of the database; nil at an edge.
 	explained func(ctx context.Context, projectID string, kinds ...string) error
@@ -240,14 +242,30 @@ func (a *App) assembleJudging(p *parts, registry *prometheus.Registry, jobs job.
 		Views: a.live, Released: snapshots, Recorder: writer, Checks: check.NewCache(maxPrograms), Now: now,
 		Records: evaluate.Store{
 			Updater: s, Audit: fleet.Records{AuditReader: s.Lagging.Audit, Edges: s.Lagging.Edges}, Feedback: s.Lagging.Feedback, Jobs: s.Jobs, Projects: s.Projects, Rules: s.Rules, Retention: s.Retention, Submissions: s.Submissions,
-			TestCases: s.TestCases,
+			TestCases: s.TestCases, Edges: s.Edges,
 		},
 		Index: p.index, Judge: judging, Estimate: judging.Estimate, EstimateTriage: judging.EstimateTriage, Fresh: m.newJudge(cfg, log, nil, nil), Queue: jobs, Redact: redact.New(),
 		Subjects: wire.Keep(cfg.RecordSubjects), Documents: p.documents, Publish: p.webhooks.Publish, Refuse: a.recorded.refuse(p.book),
 		Observe: observeStages(registry),
 	}
+	key := privacy.NewKeyFile("", false) // an edge encrypts nothing
 	if a.edge == nil {
-		evaluating.Approvals, evaluating.Sample = p.approvals, func(rec *wire.EvaluationRecord) func(context.Context, store.Tx) error { return p.watch.Pick(rec) }
+		p.explained = a.recorded.inForce.CheckStored
+		if key, err = privacyKey(cfg); err != nil {
+			return err
+		}
+	}
+	p.privacy = privacy.New(privacy.Config{
+		Store: s, Read: s.PersonalKeys, Retention: s.Retention, Projects: s.Projects, Audit: s.Audit, Key: key, Now: now, Explained: p.explained,
+	})
+	if a.edge == nil {
+		evaluating.Approvals, evaluating.Personal = p.approvals, p.privacy
+		evaluating.Sample = func(rec *wire.EvaluationRecord) func(context.Context, store.Tx) error {
+			if rec.Personal != nil { // a sample stores reasons
+				return nil
+			}
+			return p.watch.Pick(rec)
+		}
 	} else { // a signature vouches for the rules of an edge, not its own audit log
 		evaluating.Bundle, evaluating.Recorder, evaluating.Refuse = a.edge.bundle, recorder{writer, a.edge.ship}, func(_ context.Context, projectID string) error { return p.book.Problem(projectID) }
 	}
@@ -256,9 +274,6 @@ func (a *App) assembleJudging(p *parts, registry *prometheus.Registry, jobs job.
 		Store: s, Read: s.Samples, Rules: s.Rules, Queue: jobs, Recorded: p.evaluator, Try: judged{p.evaluator}.try, Demote: demoter{p.catalog}.demote,
 		Publish: p.webhooks.Publish, Part: m.sampled(cfg.JudgeSamples), Now: now, Logger: log,
 	})
-	if a.edge == nil {
-		p.explained = a.recorded.inForce.CheckStored
-	}
 	p.retention = retention.New(retention.Config{
 		Store: s, Read: s.Retention, Index: p.evaluator, Now: now, Server: map[string]time.Duration{
 			rule.KeptEvaluations: time.Duration(cfg.RecordRetention) * day, rule.KeptSubmissions: cfg.SubmissionRetention, rule.KeptScans: time.Duration(cfg.ScanRetention) * day,

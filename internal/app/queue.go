@@ -134,6 +134,9 @@ func (p *parts) describe(ctx context.Context, projectID, id string) (title, deta
 	if err != nil {
 		return "", "", err
 	}
+	if rec.Personal != nil { // the queue stores it
+		rec = rec.Strip(rec.Personal.Fields)
+	}
 	s, ev := &rec.Subject, rec.Evaluation
 	switch {
 	case s.Action != "":

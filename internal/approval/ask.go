@@ -83,6 +83,8 @@ func approvable(rec *wire.EvaluationRecord) error {
 		why = "the evaluation is about something that has happened"
 	case rec.Kept == wire.KeepNone:
 		why = "records keep no subject (setting record_subjects: none), so nobody could see what to approve"
+	case !rec.Whole():
+		why = "the personal data of its record cannot be read, so nobody could see what to approve"
 	case e.BelowFloor():
 		why = "the evaluation asked for less than the project's policy demands; evaluate again without narrowing it"
 	case e.Coverage.RulesNotAsked > 0:
@@ -99,9 +101,13 @@ func approvable(rec *wire.EvaluationRecord) error {
 
 // draftOf is a new approval of a recorded evaluation.
 func draftOf(rec *wire.EvaluationRecord) rule.Approval {
-	e := rec.Evaluation
+	e, shown := rec.Evaluation, rec
+	if rec.Personal != nil { // an approval outlives the removal of personal data
+		shown = rec.Strip(rec.Personal.Fields)
+		e = shown.Evaluation
+	}
 	a := rule.Approval{
-		ProjectID: e.ProjectID, EvaluationID: e.EvaluationID, SubjectKind: rec.Kind(), SubjectHash: rec.SubjectHash, Title: rec.Subject.Title(),
+		ProjectID: e.ProjectID, EvaluationID: e.EvaluationID, SubjectKind: rec.Kind(), SubjectHash: rec.SubjectHash, Title: shown.Subject.Title(),
 		Repository: rule.CleanRepository(rec.Subject.Repository), Scope: rec.Subject.Scope, NodeID: e.NodeID, Environment: rec.Environment,
 		Rules: []rule.ApprovalRule{}, Uncovered: e.Coverage.Uncovered == rule.UncoveredConfirm,
 	}

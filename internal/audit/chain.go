@@ -47,13 +47,14 @@ const (
 	KindSample     = "sample"       // the judge disagreed with a sampled verdict of a check or of triage
 	KindQueue      = "queue"        // somebody settled an evaluation that waited for an answer, or opened it again
 	KindHold       = "hold"         // a legal hold was placed or lifted
+	KindPrivacy    = "privacy"      // the personal data of somebody were forgotten
 	KindAgent      = "agent"        // an agent answered a request that was not an evaluation
 )
 
 // Kinds lists all kinds of entries, in the order in which they are shown.
 var Kinds = []string{
 	KindEvaluation, KindRule, KindImport, KindRelation, KindConflict, KindFederation, KindRelease, KindWaiver, KindApproval, KindTestCase, KindDiscovery, KindDocument,
-	KindAlert, KindSample, KindQueue, KindAgent, KindSuspension, KindTools, KindProject, KindKey, KindSignIn, KindWebhook, KindCorpus, KindRetention, KindHold,
+	KindAlert, KindSample, KindQueue, KindAgent, KindSuspension, KindTools, KindProject, KindKey, KindSignIn, KindWebhook, KindCorpus, KindRetention, KindHold, KindPrivacy,
 }
 
 // Record is something to append to a chain.

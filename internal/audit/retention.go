@@ -23,6 +23,8 @@ type Retention struct {
 	Lifts int `json:"lifts,omitempty"`
 	// Again means that bodies before the entry up to which earlier ones have removed them are removed, too: a legal hold kept some, and is lifted.
 	Again bool `json:"again,omitempty"`
+	// Edges has the last entries, by the name of the edge, where the removal is one of records that edges have shipped. Through is 0 then.
+	Edges map[string]int64 `json:"edges,omitempty"`
 }
 
 // PrunedKinds are the kinds of entries whose bodies [Prune] removes.
@@ -157,7 +159,7 @@ func lastRemoval(ctx context.Context, r store.AuditReader, projectID, kind strin
 			if err := json.Unmarshal(body, &said); err != nil {
 				return removal{}, fmt.Errorf("audit: entry %d of project %s: %w", e.Seq, e.ProjectID, err)
 			}
-			if said.Kind != kind {
+			if said.Kind != kind || said.Edges != nil {
 				continue
 			}
 			if found++; found == 2 {

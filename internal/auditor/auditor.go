@@ -77,6 +77,9 @@ func checkProof(keys *checkpoint.Policy, file, record []byte) Report {
 		if v.Kept == wire.KeepNone {
 			r.caution("Subject", "was not recorded")
 		}
+		if x := v.Personal; x != nil {
+			r.caution("Personal", "%s: encrypted when it was recorded, under %d keys of people; with a deleted key it is forgotten. The texts of verdicts are encrypted with it", strings.Join(x.Fields, ", "), len(x.Keys))
+		}
 		for _, x := range v.Redactions {
 			r.caution("Redacted", "%s in %s, line %d, before it was recorded", x.Kind, x.Where, x.Line)
 		}
@@ -100,6 +103,9 @@ func checkPack(keys *checkpoint.Policy, file []byte) Report {
 	}
 	for _, m := range p.Missing {
 		r.caution("Missing", "version %d of the rule %s, which decided, is not in the pack", m.Version, m.RuleID)
+	}
+	if f.Sealed > 0 {
+		r.caution("Personal", "%d evaluations have personal data that were encrypted when they were recorded; %d keys of people were deleted in this time", f.Sealed, f.Kinds["privacy"])
 	}
 	if len(p.Unproven) > 0 {
 		r.caution("Unproven", "%s: changed, or made by another version than this page", strings.Join(p.Unproven, ", "))

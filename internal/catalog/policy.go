@@ -25,7 +25,7 @@ func changePolicy(p *rule.Project, in *wire.ProjectPolicyInput, least rule.FailM
 		return nil, nil
 	}
 	ch := &policyChange{Before: p.Policy, Reason: strings.TrimSpace(in.Reason)}
-	next := rule.ProjectPolicy{Floor: p.Policy.Floor, Uncovered: maps.Clone(p.Policy.Uncovered), Approvals: p.Policy.Approvals, FailModes: p.Policy.FailModes, CacheBy: p.Policy.CacheBy}
+	next := rule.ProjectPolicy{Floor: p.Policy.Floor, Uncovered: maps.Clone(p.Policy.Uncovered), Approvals: p.Policy.Approvals, FailModes: p.Policy.FailModes, CacheBy: p.Policy.CacheBy, Personal: p.Policy.Personal}
 	if in.Floor.Set {
 		next.Floor = in.Floor.Value
 	}
@@ -34,6 +34,9 @@ func changePolicy(p *rule.Project, in *wire.ProjectPolicyInput, least rule.FailM
 	}
 	if in.FailModes.Set {
 		next.FailModes = in.FailModes.Value
+	}
+	if in.Personal.Set {
+		next.Personal = in.Personal.Value
 	}
 	if in.CacheBy.Set {
 		next.CacheBy = in.CacheBy.Value

@@ -18,9 +18,15 @@ type Place interface {
 	Put(ctx context.Context, c Checkpoint, signedNote string) error
 }
 
-// ParsePlaces reads a list of places with commas between: stdout, file:PATH (which is appended to), folder:PATH (a file each), and
-// addresses of webhooks.
-func ParsePlaces(list string, stdout io.Writer, client *http.Client) ([]Place, error) {
+// Objects is a store of objects.
+type Objects interface {
+	// Put writes an object, in place of one with the same name, as a whole or not at all.
+	Put(ctx context.Context, name string, body []byte) error
+}
+
+// ParsePlaces reads a list of places with commas between: stdout, file:PATH (which is appended to), folder:PATH (a file each),
+// s3://BUCKET/PREFIX (an object each), and addresses of webhooks. bucket opens an address of the s3 form.
+func ParsePlaces(list string, stdout io.Writer, client *http.Client, bucket func(address string) (Objects, error)) ([]Place, error) {
 	var places []Place
 	for s := range strings.SplitSeq(list, ",") {
 		switch kind, rest, _ := strings.Cut(strings.TrimSpace(s), ":"); {
@@ -31,6 +37,12 @@ func ParsePlaces(list string, stdout io.Writer, client *http.Client) ([]Place, e
 			places = append(places, file(rest))
 		case kind == "folder" && rest != "":
 			places = append(places, folder(rest))
+		case kind == "s3" && bucket != nil:
+			at, err := bucket(strings.TrimSpace(s))
+			if err != nil {
+				return nil, err
+			}
+			places = append(places, objects{at})
 		case kind == "http" || kind == "https":
 			u, err := url.Parse(strings.TrimSpace(s))
 			if err != nil || u.Host == "" {
@@ -38,7 +50,7 @@ func ParsePlaces(list string, stdout io.Writer, client *http.Client) ([]Place, e
 			}
 			places = append(places, webhook{u.String(), client})
 		default:
-			return nil, fmt.Errorf("%q is not stdout, file:PATH, folder:PATH or an address", s)
+			return nil, fmt.Errorf("%q is not stdout, file:PATH, folder:PATH, s3://BUCKET/PREFIX or an address", s)
 		}
 	}
 	return places, nil
@@ -74,6 +86,13 @@ func (path folder) Put(_ context.Context, c Checkpoint, signedNote string) error
 		return err
 	}
 	return WriteFile(filepath.Join(dir, fmt.Sprintf("%012d.checkpoint", c.Size)), []byte(signedNote))
+}
+
+// objects are those of a bucket. Their names sort by the size of the log.
+type objects struct{ in Objects }
+
+func (o objects) Put(ctx context.Context, c Checkpoint, signedNote string) error {
+	return o.in.Put(ctx, fmt.Sprintf("%s/%012d.checkpoint", c.Origin, c.Size), []byte(signedNote))
 }
 
 type webhook struct {

@@ -28,7 +28,7 @@ func TestCheckpointsLeaveTheMachine(t *testing.T) {
 	}))
 	defer server.Close()
 	var out bytes.Buffer
-	places, err := checkpoint.ParsePlaces("stdout, file:"+filepath.Join(dir, "all")+",folder:"+filepath.Join(dir, "each")+","+server.URL, &out, server.Client())
+	places, err := checkpoint.ParsePlaces("stdout, file:"+filepath.Join(dir, "all")+",folder:"+filepath.Join(dir, "each")+","+server.URL, &out, server.Client(), nil)
 	if err != nil || len(places) != 4 {
 		t.Fatalf("%d places, %v", len(places), err)
 	}
@@ -65,8 +65,8 @@ func TestCheckpointsLeaveTheMachine(t *testing.T) {
 	if err := places[3].Put(t.Context(), checkpoint.Checkpoint{Size: 3}, notes[0]); err == nil || errors.Is(err, io.EOF) {
 		t.Errorf("an address that is down: %v", err)
 	}
-	for _, bad := range []string{"disk", "stdout:x", "file:", "folder:", "http://", "ftp://x/y"} {
-		if _, err := checkpoint.ParsePlaces(bad, &out, nil); err == nil {
+	for _, bad := range []string{"disk", "stdout:x", "file:", "folder:", "http://", "ftp://x/y", "s3://b/p"} {
+		if _, err := checkpoint.ParsePlaces(bad, &out, nil, nil); err == nil {
 			t.Errorf("%q is a place", bad)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"tenet/internal/checkpoint"
@@ -155,6 +156,7 @@ type checkedProof struct {
 	// Record is whole, same (as the given one) or absent.
 	Record     string           `json:"record,omitempty"`
 	Redactions []wire.Redaction `json:"redactions,omitempty"`
+	Personal   []string         `json:"personal,omitempty"`
 }
 
 type checkedSight struct {
@@ -178,6 +180,9 @@ func checkedProofOf(r *attest.Result) checkedProof {
 	}
 	if r.Evaluation != nil {
 		out.Redactions = r.Evaluation.Redactions
+		if p := r.Evaluation.Personal; p != nil {
+			out.Personal = p.Fields
+		}
 	}
 	return out
 }
@@ -211,6 +216,9 @@ func printProof(s *session, r *attest.Result, compared string) error {
 	if v := r.Evaluation; v != nil {
 		if v.Kept != "" && v.Kept != wire.KeepFull {
 			row("subject", "recorded %s", map[wire.Keep]string{wire.KeepRedacted: "without its secrets"}[v.Kept])
+		}
+		if x := v.Personal; x != nil {
+			row("personal", "%s: encrypted when it was recorded, under %s; with a deleted key it is forgotten", strings.Join(x.Fields, ", "), strings.Join(x.Keys, ", "))
 		}
 		for _, x := range v.Redactions {
 			row("redacted", "%s in %s, line %d, before it was recorded", x.Kind, x.Where, x.Line)

@@ -41,6 +41,7 @@ type grammar struct {
 	Feedback    feedbackCommand     `cmd:"" help:"Say whether a verdict was right."`
 	Waive       waiveCommand        `cmd:"" help:"Waive a violation, by its fingerprint in a report, until a date."`
 	Retention   retentionCommands   `cmd:"" help:"How long records are kept."`
+	Privacy     privacyCommands     `cmd:"" help:"Personal data in records, and their removal."`
 	Holds       holdsCommands       `cmd:"" help:"Legal holds: records that no job deletes."`
 	Waivers     waiversCommands     `cmd:"" help:"Waive a violation until a date."`
 	Approvals   approvalsCommands   `cmd:"" help:"Confirm actions that need confirmation."`

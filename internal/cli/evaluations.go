@@ -40,6 +40,7 @@ type evaluationsListCommand struct {
 	Environment string   `placeholder:"ENVIRONMENT" help:"Only those judged by the rules of production, staging or development."`
 	Snapshot    string   `placeholder:"ID" help:"Only those judged by this snapshot."`
 	Node        string   `placeholder:"NODE" help:"Only those of this federation node."`
+	PersonalKey string   `placeholder:"KEY" help:"Only those about the person of this key, as tenet privacy find prints it."`
 	Undecided   string   `placeholder:"REASON" help:"Only those that need confirmation for this reason: softened, doubtful, check_open, unexamined, no_model, no_answer, not_asked, uncovered, below_floor, nothing_given or other."`
 	limit
 	output
@@ -56,7 +57,7 @@ func (evaluationsListCommand) Help() string {
 func (k *evaluationsListCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	q := wire.EvaluationQuery{
 		Verdict: k.Verdict, Mode: k.Mode, Actor: k.Actor, Person: k.Person, Agent: k.Agent, Session: k.Session, Rule: k.Rule, RuleVerdict: k.Outcome, Scope: k.Scope, Repository: k.Repository,
-		SubjectKind: k.Kind, Fact: k.Fact, Words: k.Words, Environment: k.Environment, SnapshotID: k.Snapshot, NodeID: k.Node, Undecided: k.Undecided,
+		SubjectKind: k.Kind, Fact: k.Fact, Words: k.Words, Environment: k.Environment, SnapshotID: k.Snapshot, NodeID: k.Node, Undecided: k.Undecided, PersonalKey: k.PersonalKey,
 		PageQuery: wire.PageQuery{PageSize: k.Limit},
 	}
 	now := time.Now()

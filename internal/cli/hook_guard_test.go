@@ -94,7 +94,7 @@ func TestHooksGuardTheirOwnWalls(t *testing.T) {
 func TestEveryCommandIsReadingOrAsks(t *testing.T) {
 	asks := map[string]bool{}
 	for _, name := range []string{
-		"conflicts mend", "retention set", "retention confirm", "retention withdraw", "holds place", "holds lift",
+		"conflicts mend", "retention set", "retention confirm", "retention withdraw", "holds place", "holds lift", "privacy forget",
 		"conflicts mend", "review",
 		"hook install", "hook uninstall", "waivers add", "waivers approve", "waivers revoke", "approvals approve", "approvals reject", "approvals withdraw", "policy set", "rules import", "rules apply", "nodes create",
 		"nodes update", "nodes delete", "nodes attach", "nodes detach", "documents delete", "candidates approve", "candidates dismiss", "candidates merge", "candidates reopen", "candidates never-from", "candidates lift", "queue approve", "queue reject", "queue settle", "queue reopen", "queue take", "queue give", "queue aside", "conflicts confirm",

@@ -66,6 +66,12 @@ func printPolicy(s *session, p rule.ProjectPolicy) error {
 	for _, severity := range slices.Backward(rule.Severities) {
 		rows = append(rows, []any{"fail_mode " + string(severity), cmp.Or(string(p.Fails()[severity]), "left to the hook")})
 	}
+	if len(p.Personal.People) > 0 {
+		rows = append(rows, []any{"personal people", strings.Join(p.Personal.People, ", ")})
+	}
+	if len(p.Personal.Fields) > 0 {
+		rows = append(rows, []any{"personal fields", strings.Join(p.Personal.Fields, ", ")})
+	}
 	rows = append(rows, []any{"cache_by", cmp.Or(rule.CacheFactsText(p.CacheBy), "shared by the project")})
 	for i := range p.Approvals {
 		rows = append(rows, []any{"approval", line(p.Approvals[i].String())})
@@ -88,6 +94,7 @@ type policyFlags struct {
 	Uncovered   map[string]string `placeholder:"KIND=WORD" help:"What becomes of a subject of this kind that no rule covers: allow, confirm or deny; several times for several."`
 	Approval    []string          `sep:"none" placeholder:"DEMAND" help:"A demand on approvals, as 'ask=yes, kinds=tool_call action, quorum=2'; several times for several, and replaces those that there are."`
 	FailModes   string            `placeholder:"MODES" help:"What hooks answer at least about a rule that nothing could judge: open, ask or closed, or one for each severity, as CRITICAL=closed,HIGH=ask; replaces those that there are, and none takes them away."`
+	Personal    string            `placeholder:"DATA" help:"Personal data, which records hold encrypted, as 'people=facts.customer.id, fields=facts.customer identity.person'; replaces those that there are, and none takes them away."`
 	CacheBy     string            `placeholder:"FACTS" help:"Facts of who asks that stored verdicts of a model depend on: some of actor,person,agent,session; none has everybody in the project share them."`
 	NoApprovals bool              `help:"Take all demands on approvals away."`
 	Reason      string            `placeholder:"TEXT" help:"Why; needed for a change that loosens the policy."`
@@ -104,6 +111,7 @@ escalate_after and substitutes, until when and who steps in.
     tenet policy set --scope 'acme/*=finance' --environment production
     tenet policy set --approval 'ask=yes, kinds=tool_call' --approval 'severity_min=HIGH, approvers=ann@example.com key:lead, quorum=2'
     tenet policy set --fail-modes CRITICAL=closed,HIGH=ask
+    tenet policy set --personal 'people=facts.customer.id, fields=facts.customer'
     tenet policy set --cache-by person,agent
     tenet policy set --uncovered action=allow --reason 'the assistant asks by itself'`
 }
@@ -115,6 +123,9 @@ func (k *policyFlags) check() error {
 	}
 	if k.NoApprovals && len(k.Approval) > 0 {
 		return errors.New("give --approval or --no-approvals, not both")
+	}
+	if _, err := k.personal(); err != nil {
+		return fmt.Errorf("--personal: %w", err)
 	}
 	if _, err := k.fails(); err != nil {
 		return fmt.Errorf("--fail-modes: %w", err)
@@ -134,6 +145,25 @@ func (k *policyFlags) fails() (rule.FailModes, error) {
 	return rule.ParseFailModes(k.FailModes)
 }
 
+// personal reads the names of personal data.
+func (k *policyFlags) personal() (p rule.Personal, err error) {
+	if k.Personal == "" || strings.EqualFold(k.Personal, "none") {
+		return p, nil
+	}
+	for part := range strings.SplitSeq(k.Personal, ",") {
+		name, values, _ := strings.Cut(strings.TrimSpace(part), "=")
+		switch name {
+		case "people":
+			p.People = append(p.People, strings.Fields(values)...)
+		case "fields":
+			p.Fields = append(p.Fields, strings.Fields(values)...)
+		default:
+			return p, fmt.Errorf("%q is neither people=... nor fields=..., each with spaces between its values", part)
+		}
+	}
+	return p, nil
+}
+
 // floored reports whether a part of the floor changes.
 func (k *policyFlags) floored() bool {
 	return k.SeverityMin+k.Environment+k.BoundNode != "" || k.NoScopes || len(k.Scope) > 0
@@ -141,7 +171,7 @@ func (k *policyFlags) floored() bool {
 
 // given reports whether a flag changes something.
 func (k *policyFlags) given() bool {
-	return k.floored() || len(k.Uncovered) > 0 || len(k.Approval) > 0 || k.NoApprovals || k.FailModes+k.CacheBy != ""
+	return k.floored() || len(k.Uncovered) > 0 || len(k.Approval) > 0 || k.NoApprovals || k.FailModes+k.Personal+k.CacheBy != ""
 }
 
 // change returns the change of a policy. The server replaces the floor as a whole, so that the other parts of it come from the policy as it is.
@@ -158,6 +188,9 @@ func (k *policyFlags) change(now rule.ProjectPolicy) wire.ProjectPolicyInput {
 	}
 	if modes, err := k.fails(); err == nil && k.FailModes != "" {
 		change.FailModes = wire.Some(modes)
+	}
+	if p, err := k.personal(); err == nil && k.Personal != "" {
+		change.Personal = wire.Some(p)
 	}
 	if facts, err := rule.ParseCacheFacts(k.CacheBy); err == nil && k.CacheBy != "" {
 		change.CacheBy = wire.Some(facts)

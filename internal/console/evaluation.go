@@ -102,6 +102,12 @@ func readEvaluation(p *page) (*evaluation, error) {
 	return v, nil
 }
 
+// sealedWords are the states of personal data, in words.
+var sealedWords = map[wire.SealedState]string{
+	wire.SealedOpen: "encrypted in the record, and open to you", wire.SealedClosed: "encrypted, for reviewers",
+	wire.SealedForgotten: "forgotten", wire.SealedUnreadable: "cannot be read",
+}
+
 // factsOf lists the facts of a subject by their paths, those first on which a verdict rests.
 func factsOf(rec *wire.EvaluationRecord) []fact {
 	decided := map[string]bool{}

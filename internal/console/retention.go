@@ -15,11 +15,12 @@ import (
 // keeping is the view of how long a project keeps its records, and of its legal holds.
 type keeping struct {
 	retention wire.Retention
+	privacy   wire.Privacy
 	holds     []rule.LegalHold
 	place     pager
 	form      entry // that was sent
 	// times and hold are the forms of the page.
-	times, hold entry
+	times, hold, forget, personal entry
 }
 
 // retentionPage shows how long a project keeps its records.
@@ -28,6 +29,9 @@ func retentionPage(p *page) error { return showRetention(p, &keeping{}) }
 func showRetention(p *page, v *keeping) error {
 	var err error
 	if v.retention, err = client.Get(p.ctx, p.api, op.GetRetention); err != nil {
+		return err
+	}
+	if v.privacy, err = client.Get(p.ctx, p.api, op.GetPrivacy); err != nil {
 		return err
 	}
 	list, err := client.Get(p.ctx, p.api, op.ListHolds.Where(wire.PageQuery{Page: pageOf(p.r), PageSize: listSize}))
@@ -40,8 +44,15 @@ func showRetention(p *page, v *keeping) error {
 		v.times = v.form
 	case "place":
 		v.hold = v.form
+	case "forget":
+		v.forget = v.form
+	case "personal":
+		v.personal = v.form
 	}
-	v.hold.prefix = "hold-"
+	v.hold.prefix, v.forget.prefix, v.personal.prefix = "hold-", "forget-", "personal-"
+	if v.personal.values == nil {
+		v.personal.values = url.Values{"people": {strings.Join(v.privacy.Policy.People, " ")}, "fields": {strings.Join(v.privacy.Policy.Fields, " ")}}
+	}
 	if v.times.values == nil {
 		v.times.values = url.Values{}
 		for i := range v.retention.Kinds {
@@ -86,6 +97,17 @@ func (v *keeping) act(p *page) (said string, err error) {
 	case "lift":
 		_, err = client.Call(p.ctx, p.api, op.LiftHold.At(v.form.get("id")), wire.LiftHold{Reason: v.form.get("reason")})
 		return "The legal hold is lifted.", err
+	case "personal":
+		named := rule.Personal{People: strings.Fields(v.form.get("people")), Fields: strings.Fields(v.form.get("fields"))}
+		_, err = client.Call(p.ctx, p.api, op.ChangeProject.At(p.project.ID), wire.ChangeProject{Policy: &wire.ProjectPolicyInput{Personal: wire.Some(named), Reason: strings.TrimSpace(v.form.get("reason"))}})
+		return "New records hold these fields encrypted.", err
+	case "forget":
+		f, err := client.Call(p.ctx, p.api, op.ForgetPerson, wire.ForgetPerson{PersonRef: wire.PersonRef{Person: v.form.get("person")}, Reason: v.form.get("reason")})
+		if rule.CodeOf(err) == rule.CodeNotFound {
+			v.form.bad("person", "No record holds data under this name.")
+			return "", nil
+		}
+		return "The person is forgotten, in " + grouped(int64(f.Records)) + " evaluations.", err
 	case "place":
 		in := wire.PlaceHold{
 			Reason: v.form.get("reason"), Rule: v.form.get("rule"), Scope: v.form.get("scope"), NodeID: v.form.get("node_id"), Repository: v.form.get("repository"),
@@ -149,6 +171,10 @@ func (v *keeping) day(name string) *time.Time {
 
 // retentionField is the field of the form that a field of the request is in, or empty.
 func retentionField(name string) string {
+	if rest, ok := strings.CutPrefix(name, "policy."); ok {
+		rest, _, _ = strings.Cut(strings.TrimPrefix(rest, "personal."), "[")
+		return rest
+	}
 	if rest, ok := strings.CutPrefix(name, "kinds."); ok {
 		kind, what, _ := strings.Cut(rest, ".")
 		if what == "minimum_days" {

@@ -37,6 +37,13 @@ func TestRetentionIsChanged(t *testing.T) {
 	shows(t, v.post(retentionPath, "do", "lift", "id", holds.Items[0].ID, "reason", "closed"), http.StatusSeeOther)
 	shows(t, v.get(retentionPath), http.StatusOK, "lifted")
 
+	shows(t, v.get(retentionPath), http.StatusOK, "names no personal data")
+	shows(t, v.post(retentionPath, "do", "personal", "people", "customer", "fields", "facts.customer"), http.StatusUnprocessableEntity, "personal-i-people-wrong", `value="customer"`)
+	shows(t, v.post(retentionPath, "do", "personal", "people", "facts.customer.id", "fields", "facts.customer action"), http.StatusSeeOther)
+	shows(t, v.get(retentionPath), http.StatusOK, "action, facts.customer, facts.customer.id", "Delete the personal data for good")
+	shows(t, v.post(retentionPath, "do", "forget", "person", "<b>nobody</b>", "reason", "request 1"), http.StatusUnprocessableEntity, "&lt;b&gt;nobody", "No record holds data")
+	shows(t, v.post(retentionPath, "do", "forget", "person", "", "reason", ""), http.StatusUnprocessableEntity, "forget-i-reason-wrong")
+
 	reviewer := n.signedIn(n.key("re", "reviewer", "default"))
 	shows(t, reviewer.get(retentionPath), http.StatusForbidden)
 	shows(t, reviewer.post(retentionPath, "do", "place", "reason", "x"), http.StatusForbidden)

@@ -256,17 +256,18 @@ func draftOf(ctx context.Context, r *run) rule.Approval {
 		Repository: r.subject.Repository, Scope: r.subject.Scope, NodeID: r.answer.NodeID, Environment: r.req.Environment,
 		Rules: []rule.ApprovalRule{}, Uncovered: r.confirmation.need.uncovered, Requester: auth.ActorFrom(ctx).Name, RequesterOwner: auth.ActorFrom(ctx).Owner,
 	}
-	if i := r.answer.Identity; i != nil {
-		a.Person, a.Agent, a.Session = i.Person, i.Agent, i.Session
-	}
 	// The record may hold the subject without its secrets, and so does the title.
 	in := r.req.Input
 	if r.e.cfg.Subjects != wire.KeepFull && r.e.cfg.Redact != nil {
 		in, _, _ = r.e.cfg.Redact.Input(in)
 	}
-	a.Title = in.Title()
+	shown := public(r, in)
+	if i := shown.Identity; i != nil {
+		a.Person, a.Agent, a.Session = i.Person, i.Agent, i.Session
+	}
+	a.Title = shown.Subject.Title()
 	for _, at := range r.confirmation.need.places {
-		c, v := &r.sel.chosen[at], &r.answer.RuleVerdicts[at]
+		c, v := &r.sel.chosen[at], &shown.Evaluation.RuleVerdicts[at]
 		a.Rules = append(a.Rules, rule.ApprovalRule{
 			RuleID: v.RuleID, RuleSlug: v.RuleSlug, Version: v.RuleVersion, ContentHash: c.ContentHash(), Statement: v.RuleStatement, Severity: v.Severity,
 			Why: v.Why(),

@@ -41,12 +41,17 @@ type Store struct {
 	Projects    store.ProjectReader
 	Rules       store.RuleReader
 	Retention   store.RetentionReader
+	Edges       store.EdgeReader // nil for none
 	Submissions store.SubmissionReader
 	TestCases   store.TestCaseReader
 }
 
-func (s Store) archive() record.Store {
-	return record.Store{Updater: s.Updater, Audit: s.Audit, Feedback: s.Feedback, Projects: s.Projects, Rules: s.Rules, Retention: s.Retention, TestCases: s.TestCases}
+func (s Store) archive(personal Sealer) record.Store {
+	out := record.Store{Updater: s.Updater, Audit: s.Audit, Feedback: s.Feedback, Projects: s.Projects, Rules: s.Rules, Retention: s.Retention, Edges: s.Edges, TestCases: s.TestCases}
+	if personal != nil {
+		out.Personal = personal
+	}
+	return out
 }
 
 // Config sets up [New]. Views, Judge, Checks and Now are required.
@@ -75,6 +80,8 @@ type Config struct {
 	Queue job.Queue
 	// Redact takes secrets out of records. Nil leaves texts as they are.
 	Redact record.Redactor
+	// Personal encrypts personal data of records. Nil refuses evaluations of subjects that have some.
+	Personal Sealer
 	// Subjects says what records keep of the subject; empty means [record.KeepRedacted].
 	Subjects wire.Keep
 	// Agents knows the agents that act, and which are suspended; nil suspends none.
@@ -146,7 +153,7 @@ func New(cfg Config) *Evaluator {
 		cfg.Fresh = cfg.Judge
 	}
 	return &Evaluator{
-		cfg: cfg, Archive: record.NewArchive(cfg.Records.archive(), cfg.Index, cfg.Now), Applying: Applying{views: cfg.Views, now: cfg.Now, checks: cfg.Checks},
+		cfg: cfg, Archive: record.NewArchive(cfg.Records.archive(cfg.Personal), cfg.Index, cfg.Now), Applying: Applying{views: cfg.Views, now: cfg.Now, checks: cfg.Checks},
 		owner: audit.NewID(),
 	}
 }

@@ -52,10 +52,17 @@ func (p *Past) Under(ctx context.Context, view *corpus.View, asks bool) (e *rule
 	if rec.Kept == wire.KeepNone {
 		return nil, open, rule.Errorf(rule.CodeConflict, "the record does not hold the subject (setting record_subjects: none)")
 	}
+	if !rec.Whole() {
+		return nil, open, rule.Errorf(rule.CodeConflict, "the personal data of the record cannot be read, or are forgotten")
+	}
 	if rec.Evaluation.Suspended != nil {
 		return nil, open, rule.Errorf(rule.CodeConflict, "the agent was suspended, so the rules had no say")
 	}
-	counter := &counter{judge: p.e.cfg.Judge, estimate: p.e.cfg.Estimate, estimateTriage: p.e.cfg.EstimateTriage, asks: asks}
+	by := p.e.cfg.Judge
+	if rec.Personal != nil { // its verdicts are not stored
+		by = p.e.cfg.Fresh
+	}
+	counter := &counter{judge: by, estimate: p.e.cfg.Estimate, estimateTriage: p.e.cfg.EstimateTriage, asks: asks}
 	r := again(ctx, p.e, rec)
 	r.start, r.view, r.judge, r.recordedVerdict, r.before = p.e.cfg.Now(), view, counter, p.verdicts(), nil
 	r.listAll = true
@@ -71,6 +78,9 @@ func (p *Past) Under(ctx context.Context, view *corpus.View, asks bool) (e *rule
 	r.uncoveredApproved = rec.Evaluation.Coverage.UncoveredApproved
 	if err := r.decide(ctx); err != nil {
 		return nil, open, err
+	}
+	if rec.Personal != nil { // results are stored
+		return (&wire.EvaluationRecord{Evaluation: r.answer}).Strip(rec.Personal.Fields).Evaluation, counter.open, nil
 	}
 	return r.answer, counter.open, nil
 }

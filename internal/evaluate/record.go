@@ -40,7 +40,10 @@ func appendRecord(ctx context.Context, r *run) error {
 	if r.e.cfg.Recorder == nil {
 		return nil
 	}
-	rec := r.recorded()
+	rec, err := seal(ctx, r, r.recorded())
+	if err != nil {
+		return err
+	}
 	entry := record.EntryOf(&rec)
 	entry.Actor = auth.ActorFrom(ctx).Name
 	entry.Also = r.confirmation.also(r, entry.Actor)

@@ -36,6 +36,9 @@ func (e *Evaluator) Replay(ctx context.Context, projectID, id string, live bool)
 	if rec.Kept == wire.KeepNone {
 		return record.NotReplayed(rec, live, true, "The record does not hold the subject (setting record_subjects: none).", "the subject was not kept"), nil
 	}
+	if !rec.Whole() {
+		return record.NotReplayed(rec, live, true, "The personal data of the record cannot be read, or are forgotten.", string(rec.Personal.State)), nil
+	}
 	if rec.Evaluation.Suspended != nil {
 		return record.NotReplayed(rec, live, true, "The agent was suspended, so the rules had no say.", "the agent was suspended"), nil
 	}

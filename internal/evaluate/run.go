@@ -42,6 +42,7 @@ type run struct {
 	// before is the recorded answer that is decided again; nil for a new evaluation.
 	before *rule.Evaluation
 
+	personal     personal
 	confirmation confirmation
 	hash         string // see subjectHash
 
@@ -137,7 +138,7 @@ func (e *Evaluator) prepare(ctx context.Context, req Request) (*run, error) {
 		}
 	}
 	r := newRun(ctx, e, &req, e.cfg.Now())
-	return r, through(ctx, r.findPolicy, r.readRequest, traced(r, "parse", r.parse), r.findRules, r.findNode, r.findWaivers)
+	return r, through(ctx, r.findPolicy, r.readRequest, func(ctx context.Context) error { return findPersonal(ctx, r) }, traced(r, "parse", r.parse), r.findRules, r.findNode, r.findWaivers)
 }
 
 // conduct runs the stages behind [Evaluator.prepare] and returns the recorded evaluation.
@@ -156,8 +157,8 @@ func (r *run) conduct(ctx context.Context) (_ *rule.Evaluation, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.e.cfg.Agents != nil && r.answer.Identity != nil {
-		r.e.cfg.Agents.Saw(r.req.ProjectID, auth.ActorFrom(ctx).Name, *r.answer.Identity, r.answer.OverallVerdict == rule.Deny)
+	if who := public(r, wire.RecordedSubject{}).Identity; r.e.cfg.Agents != nil && who != nil {
+		r.e.cfg.Agents.Saw(r.req.ProjectID, auth.ActorFrom(ctx).Name, *who, r.answer.OverallVerdict == rule.Deny)
 	}
 	release(r)
 	return r.answer, nil

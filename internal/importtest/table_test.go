@@ -133,6 +133,7 @@ var table = map[string]row{
 	},
 	"search":    {layer: capability, imports: []string{"corpus", "job", "llm", "redact", "rule", "store"}, tests: []string{"auth", "document"}},
 	"evidence":  {layer: capability, imports: []string{"audit", "audit/tree", "checkpoint", "evidence/attest", "job", "rule", "store"}, tests: []string{"witness"}},
+	"privacy":   {layer: capability, imports: []string{"audit", "auth", "rule", "store"}}, // personal data in records
 	"retention": {layer: capability, imports: []string{"audit", "auth", "rule", "store"}},
 	"trail":     {layer: capability, imports: []string{"audit", "auth", "evaluate/find", "rule", "store"}},
 	"watch":     {layer: capability, imports: []string{"audit", "auth", "job", "rule", "store", "subject"}}, // samples of verdicts, judged again
@@ -143,6 +144,8 @@ var table = map[string]row{
 		imports: []string{
 			"acting", "agent", "api/rest", "approval", "audit", "audit/tree", "auth", "catalog", "checkpoint", "conflict", "corpus", "discover", "document",
 			"document/extract", "evaluate", "evidence", "fleet", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "operate", "queue", "release", "rule", "sandbox", "search",
+			"document/extract", "evaluate", "evidence", "evidence/pack", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "operate", "privacy", "queue", "release", "retention", "rule", "sandbox", "search",
+			"signature", "sso", "store", "trail", "webhook",
 			"document/extract", "evaluate", "evidence", "evidence/pack", "health", "hierarchy", "ingest", "job", "judge", "lint", "llm", "metric", "operate", "queue", "release", "retention", "rule", "sandbox", "search",
 			"signature", "sso", "store", "trail", "watch", "webhook",
 		},
@@ -168,7 +171,7 @@ var table = map[string]row{
 			"acting", "agent", "api", "api/rest", "approval", "audit", "auth", "catalog", "change", "check", "checkpoint", "client", "config", "conflict", "conflict/contradict", "bundle", "bundle/place", "console", "corpus", "edge",
 			"gateway/extauthz", "gateway/extmcp",
 			"discover", "discover/assistant", "discover/code", "discover/comment", "discover/linter", "discover/policy", "discover/source", "document",
-			"evaluate", "evaluate/find", "evaluate/record", "evidence", "fleet", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "retention", "rule", "sandbox", "search",
+			"evaluate", "evaluate/find", "evaluate/record", "evidence", "fleet", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "operate", "privacy", "queue", "redact", "release", "retention", "rule", "sandbox", "search",
 			"evaluate", "evaluate/find", "evaluate/record", "evidence", "export", "fleet", "health", "hierarchy", "ingest", "job", "judge", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "rule", "sandbox", "search",
 			"sso", "store", "store/sqlstore", "subject", "tlsfile", "trail", "webhook", "/packs",
 			"evaluate", "evaluate/find", "evaluate/record", "evidence", "health", "hierarchy", "ingest", "job", "judge", "judge/probe", "llm", "llm/provider", "mcp", "metric", "operate", "queue", "redact", "release", "rule", "sandbox", "search",

@@ -32,6 +32,7 @@ type ProjectPolicy struct {
 	Floor     Floor                `json:"floor,omitzero" doc:"What callers cannot narrow: an evaluation below the floor is never ALLOW."`
 	Uncovered map[string]Uncovered `json:"uncovered,omitempty" doc:"The overall verdict where no rule covers the subject, by the leading kind of the subject: allow, confirm or deny. Absent kinds take the default: allow for code_change and document, confirm for all others."`
 	Approvals []ApprovalRoute      `json:"approvals,omitempty" nullable:"false" doc:"Demands on approvals: when one is asked for automatically, who may decide, how many people, and until when. All entries that match hold together."`
+	Personal  Personal             `json:"personal,omitzero" doc:"Personal data in subjects, which records hold encrypted under a key of the person."`
 	// FailModes bind those who ask: they cannot be looser, and stricter ones of their own stay.
 	FailModes FailModes `json:"fail_modes,omitempty" doc:"What hooks answer at least about a rule that nothing could judge, by its severity: open, ask or closed. Their own settings may be stricter; severities that are absent are left to them. tenet check fails on rules of severities with ask or closed."`
 	// CacheBy is in the order of [CacheFacts].
@@ -103,7 +104,7 @@ func ReadPolicy(stored []byte) ProjectPolicy {
 
 // IsZero reports whether the policy says nothing.
 func (p *ProjectPolicy) IsZero() bool {
-	return p.Floor.IsZero() && len(p.Uncovered) == 0 && len(p.Approvals) == 0 && len(p.FailModes) == 0 && len(p.CacheBy) == 0 && !p.Unreadable
+	return p.Floor.IsZero() && len(p.Uncovered) == 0 && len(p.Approvals) == 0 && len(p.FailModes) == 0 && len(p.CacheBy) == 0 && p.Personal.IsZero() && !p.Unreadable
 }
 
 // Stored returns the text that [ReadPolicy] reads; empty for the zero policy.
@@ -140,6 +141,7 @@ func (p *ProjectPolicy) Normalize() {
 	if p.FailModes = modes; len(modes) == 0 {
 		p.FailModes = nil
 	}
+	p.Personal.normalize()
 	p.CacheBy = normalCacheFacts(p.CacheBy)
 	p.Approvals = NilIfEmpty(slices.Clone(p.Approvals))
 	for i := range p.Approvals {
@@ -179,6 +181,7 @@ func (p *ProjectPolicy) Validate() error {
 			problems.Add(field, "is no severity; use one of %s", Names(Severities))
 		}
 	}
+	p.Personal.validate(&problems)
 	for i, fact := range p.CacheBy {
 		enum(&problems, fmt.Sprintf("cache_by[%d]", i), fact, CacheFacts)
 	}
@@ -228,6 +231,7 @@ func (p *ProjectPolicy) Loosens(base *ProjectPolicy) []string {
 			way("fail_modes.%s %s instead of %s", severity, cmp.Or(string(next), "left to the hook"), before)
 		}
 	}
+	p.Personal.loosens(&base.Personal, way)
 	for _, fact := range base.CacheBy {
 		if !slices.Contains(p.CacheBy, fact) {
 			way("cache_by without %s", fact)

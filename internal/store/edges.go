@@ -33,6 +33,8 @@ type EdgeReader interface {
 	Projects(ctx context.Context) ([]string, error)
 	// List returns a page of the edges of a project that are not forgotten, by name, and their total.
 	List(ctx context.Context, projectID string, offset, limit int) ([]Edge, int, error)
+	// Names returns the names of all edges of a project, those that are forgotten included, in order.
+	Names(ctx context.Context, projectID string) ([]string, error)
 	// Get returns an edge, which may be forgotten, or not_found.
 	Get(ctx context.Context, projectID, name string) (Edge, error)
 	// Entries returns up to limit entries of an edge with Seq > after, in order of Seq.
@@ -56,6 +58,8 @@ type EdgeTx interface {
 	Seen(ctx context.Context, list []Edge) error
 	// Forget marks an edge as forgotten; not_found without it, or if it is already.
 	Forget(ctx context.Context, projectID, name string, at time.Time) error
+	// DropBodies is [AuditTx.DropBodies] for the entries of an edge.
+	DropBodies(ctx context.Context, projectID, name, kind string, after, through int64, limit int, except []int64) (done int64, dropped int, err error)
 	// Append stores entries of an edge, which follow the end of its chain, and moves that; conflict if it has moved, an id is taken or the edge
 	// is forgotten, not_found without the edge. unknown is added to its count.
 	Append(ctx context.Context, name string, entries []AuditEntry, unknown int64) error

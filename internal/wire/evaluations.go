@@ -164,7 +164,9 @@ type EvaluationRecord struct {
 	Reused      []ReusedVerdict  `json:"reused,omitempty" doc:"Stored verdicts that were taken instead of calls."`
 	Stored      []StoredUnder    `json:"stored,omitempty" doc:"Keys under which verdicts of models are stored, to forget them by."`
 	Triage      *RecordedTriage  `json:"triage,omitempty" doc:"What triage found, where more rules applied than a model judges at once; absent without triage."`
-	Audit       *AuditPlace      `json:"audit,omitempty" doc:"Place in the audit chain."`
+	// Personal is nil where nothing of the record is sealed.
+	Personal *SealedData `json:"personal,omitempty" doc:"Personal data that the record holds encrypted; absent without any."`
+	Audit    *AuditPlace `json:"audit,omitempty" doc:"Place in the audit chain."`
 	// Holds is set when the record is read.
 	Holds []HeldBy `json:"holds,omitempty" nullable:"false" doc:"Legal holds in force that keep the record from being deleted; absent without any."`
 }

@@ -27,6 +27,7 @@ type EvaluationQuery struct {
 	SnapshotID  string     `query:"snapshot_id" doc:"Snapshot whose rules judged."`
 	NodeID      string     `query:"node_id" doc:"Federation node, as requested or as applied."`
 	Fingerprint string     `query:"fingerprint" maxLength:"64" doc:"Fingerprint of a violation in the evaluation, or its beginning of at least 8 characters; the first 8 are compared." example:"5c1f0d1e7a0f"`
+	PersonalKey string     `query:"personal_key" maxLength:"64" doc:"Id of the key of a person whose data the record holds encrypted."`
 	Undecided   string     `query:"undecided" doc:"Why the overall verdict is NEEDS_CONFIRMATION: softened, doubtful, check_open, unexamined, no_model, no_answer, not_asked, uncovered, below_floor, nothing_given or other."`
 	Cursor      string     `query:"cursor" maxLength:"100" doc:"next_cursor of the page before: what is recorded meanwhile moves nothing. Not together with page."`
 	PageQuery

@@ -107,6 +107,8 @@ type ProjectPolicyInput struct {
 	Approvals Optional[[]rule.ApprovalRoute] `json:"approvals,omitzero" doc:"Demands on approvals; replaced as a whole, null takes them away."`
 	// FailModes replaces all entries.
 	FailModes Optional[rule.FailModes] `json:"fail_modes,omitzero" doc:"What hooks answer at least about a rule that nothing could judge, by its severity: open, ask or closed; replaced as a whole, null takes them away. Severities that are absent are left to the hooks."`
+	// Personal replaces both lists.
+	Personal Optional[rule.Personal] `json:"personal,omitzero" doc:"Personal data in subjects, which records hold encrypted under a key of the person; replaced as a whole, null takes them away. What is recorded stays as it is."`
 	// CacheBy replaces all entries.
 	CacheBy Optional[[]rule.CacheFact] `json:"cache_by,omitzero" doc:"The facts of who asks that stored verdicts of a model depend on: actor, person, agent, session; replaced as a whole, null takes them away, so that everybody in the project shares verdicts."`
 	Reason  string                     `json:"reason,omitempty" maxLength:"8000" doc:"Why; needed for a change that loosens the policy."`

@@ -32,6 +32,9 @@ type bucket struct {
 // noteMeta holds the signed head beside the object.
 const noteMeta = "X-Amz-Meta-Tenet-Note"
 
+// checksum is the SHA-256 of an object; buckets that lock objects ask for one.
+const checksum = "X-Amz-Checksum-Sha256"
+
 func newBucket(address string, cfg Config) (Place, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || len(u.Path) < 2 {
@@ -130,7 +133,12 @@ func (b *bucket) sign(r *http.Request, body []byte) {
 	hash := hex.EncodeToString(sum[:])
 	r.Header.Set("X-Amz-Date", moment)
 	r.Header.Set("X-Amz-Content-Sha256", hash)
-	names, lines := "host;x-amz-content-sha256;x-amz-date", "host:"+r.URL.Host+"\nx-amz-content-sha256:"+hash+"\nx-amz-date:"+moment+"\n"
+	names, lines := "host;", "host:"+r.URL.Host+"\n"
+	if sum := r.Header.Get(checksum); sum != "" {
+		names += strings.ToLower(checksum) + ";"
+		lines += strings.ToLower(checksum) + ":" + sum + "\n"
+	}
+	names, lines = names+"x-amz-content-sha256;x-amz-date", lines+"x-amz-content-sha256:"+hash+"\nx-amz-date:"+moment+"\n"
 	if note := r.Header.Get(noteMeta); note != "" {
 		names += ";" + strings.ToLower(noteMeta)
 		lines += strings.ToLower(noteMeta) + ":" + note + "\n"
@@ -141,13 +149,26 @@ func (b *bucket) sign(r *http.Request, body []byte) {
 		lines += "x-amz-security-token:" + b.session + "\n"
 	}
 	scope := day + "/" + b.region + "/s3/aws4_request"
-	canonical := sha256.Sum256([]byte(strings.Join([]string{r.Method, r.URL.EscapedPath(), "", lines, names, hash}, "\n")))
+	canonical := sha256.Sum256([]byte(strings.Join([]string{r.Method, canonicalPath(r.URL.Path), "", lines, names, hash}, "\n")))
 	text := strings.Join([]string{"AWS4-HMAC-SHA256", moment, scope, hex.EncodeToString(canonical[:])}, "\n")
 	key := []byte("AWS4" + b.secret)
 	for _, part := range []string{day, b.region, "s3", "aws4_request"} {
 		key = mac(key, part)
 	}
 	r.Header.Set("Authorization", fmt.Sprintf("AWS4-HMAC-SHA256 Credential=%s/%s, SignedHeaders=%s, Signature=%s", b.id, scope, names, hex.EncodeToString(mac(key, text))))
+}
+
+// canonicalPath encodes a path as signatures have it: all but unreserved characters and slashes (RFC 3986).
+func canonicalPath(path string) string {
+	var b strings.Builder
+	for _, c := range []byte(path) {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~/", c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
 }
 
 func mac(key []byte, text string) []byte {

@@ -2,6 +2,8 @@ package place
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"net/http"
 	"os"
 	"path"
@@ -59,7 +61,8 @@ type objects struct{ prefix *bucket }
 func (o objects) Put(ctx context.Context, name string, body []byte) error {
 	b := *o.prefix
 	b.object = b.object.JoinPath(path.Clean("/" + name))
-	answer, err := b.send(ctx, http.MethodPut, body, nil)
+	sum := sha256.Sum256(body)
+	answer, err := b.send(ctx, http.MethodPut, body, http.Header{checksum: {base64.StdEncoding.EncodeToString(sum[:])}})
 	if err != nil {
 		return err
 	}

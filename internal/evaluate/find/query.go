@@ -55,6 +55,9 @@ func (x *Index) plan(ctx context.Context, projectID string, f *wire.EvaluationQu
 	if f.Actor != "" {
 		q.one(actor, f.Actor)
 	}
+	if f.PersonalKey != "" {
+		q.one(personalKey, strings.ToLower(f.PersonalKey))
+	}
 	q.identity(f.Person, f.Agent, f.Session)
 	if f.Scope != "" {
 		path := rule.CleanScope(f.Scope)

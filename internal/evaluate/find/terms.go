@@ -57,6 +57,7 @@ const (
 	person      // for whom it was asked, with and without the name of the identity provider
 	agent       // that asked, verified or claimed
 	session     // of the agent
+	personalKey // of a person whose data the record holds encrypted
 )
 
 // Properties of the entries that are no evaluations. An entry has a kind, where evaluations have the property evaluated.
@@ -106,6 +107,9 @@ type recorded struct {
 	Kinds       []wire.SubjectKind       `json:"subject_kinds"`
 	NodeID      string                   `json:"node_id"`
 	Environment string                   `json:"environment"`
+	Personal    *struct {
+		Keys []string `json:"keys"`
+	} `json:"personal"`
 }
 
 func outcome(v *rule.RecordedVerdict) wire.RuleOutcome {
@@ -222,6 +226,11 @@ func (t *collector) record(body []byte) error {
 	t.identity(rec.Evaluation.Identity, person, agent, session)
 	for _, k := range rec.Kinds {
 		t.add(kind, string(k))
+	}
+	if rec.Personal != nil {
+		for _, key := range rec.Personal.Keys {
+			t.add(personalKey, key)
+		}
 	}
 	t.subject(&rec.Subject)
 	if t.cut {

@@ -66,7 +66,7 @@ func (a *Archive) Recent(ctx context.Context, projectID string, verdict rule.Ver
 		if len(entry.Body) == 0 {
 			continue
 		}
-		rec, err := decode(entry)
+		rec, err := a.open(ctx, entry)
 		if err != nil {
 			return nil, err
 		}
@@ -85,6 +85,9 @@ func (a *Archive) Subject(ctx context.Context, projectID, id string) (subject.In
 	if record.Kept == wire.KeepNone {
 		return subject.Input{}, nil, rule.Errorf(rule.CodeConflict, "the record of evaluation %s does not hold the subject (setting record_subjects: none)", id)
 	}
+	if record.Personal != nil {
+		return subject.Input{}, nil, rule.Errorf(rule.CodeConflict, "the subject of evaluation %s has personal data, which a copy would hold for good; write a sample without them", id)
+	}
 	return record.Subject, record.Evaluation.RuleVerdicts, nil
 }
 
@@ -97,14 +100,14 @@ func (a *Archive) Past(ctx context.Context, projectID, ruleID string, limit int)
 	}
 	var past []subject.Past
 	for _, entry := range entries {
-		record, err := decode(entry)
+		record, err := a.open(ctx, entry)
 		if IsPruned(err) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		if record.Kept == wire.KeepNone || len(record.Redactions) > 0 {
+		if record.Kept == wire.KeepNone || len(record.Redactions) > 0 || !record.Whole() {
 			continue
 		}
 		for i := range record.Evaluation.RuleVerdicts {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tenet/internal/audit"
+	"tenet/internal/auth"
 	"tenet/internal/evaluate/find"
 	"tenet/internal/rule"
 	"tenet/internal/store"
@@ -34,7 +35,16 @@ type Store struct {
 	Projects  store.ProjectReader
 	Rules     store.RuleReader
 	Retention store.RetentionReader
+	Edges     store.EdgeReader // nil for none
 	TestCases store.TestCaseReader
+	// Personal opens records that hold personal data encrypted; nil opens none.
+	Personal Opener
+}
+
+// Opener opens sealed records.
+type Opener interface {
+	// Open returns the whole of a sealed record, or the record as it is with the state that says why it cannot be opened.
+	Open(ctx context.Context, rec *wire.EvaluationRecord) (*wire.EvaluationRecord, error)
 }
 
 // NewArchive returns an archive of the records in s, which index finds.
@@ -57,7 +67,35 @@ func (a *Archive) Get(ctx context.Context, projectID, id string) (*wire.Evaluati
 	if err != nil {
 		return nil, err
 	}
-	return decode(entry)
+	return a.open(ctx, entry)
+}
+
+// open decodes an entry, and opens what it holds encrypted for those who may read it.
+func (a *Archive) open(ctx context.Context, entry store.AuditEntry) (*wire.EvaluationRecord, error) {
+	rec, err := decode(entry)
+	if err != nil || rec.Personal == nil {
+		return rec, err
+	}
+	rec.Personal.State = wire.SealedClosed
+	if rec.Evaluation.EvaluationID != entry.ID || rec.Evaluation.ProjectID != entry.ProjectID {
+		rec.Personal.State = wire.SealedUnreadable // the body of another entry
+	} else if a.store.Personal != nil && mayOpen(ctx, &entry) {
+		if rec, err = a.store.Personal.Open(ctx, rec); err != nil {
+			return nil, err
+		}
+		overall := rec.Evaluation.OverallVerdict
+		rec.Evaluation.Tally()
+		rec.Evaluation.OverallVerdict = overall
+	}
+	rec.Personal.Box = ""
+	return rec, nil
+}
+
+// mayOpen reports whether a caller may read personal data: reviewers and administrators, who has asked for the evaluation, and the server itself,
+// which acts in no name.
+func mayOpen(ctx context.Context, entry *store.AuditEntry) bool {
+	who := auth.ActorFrom(ctx)
+	return who.Name == "" || who.Name == entry.Actor || who.May(auth.Reviewer, entry.ProjectID) == nil
 }
 
 // entry returns the entry of an evaluation.

@@ -76,6 +76,12 @@ func (a *Archive) prune(ctx context.Context, projectID string, server Retention)
 		if _, err := audit.Prune(ctx, a.store, a.store.Audit, p); err != nil {
 			return err
 		}
+		if a.store.Edges == nil || kind.entries != audit.KindEvaluation {
+			continue
+		}
+		if _, err := audit.PruneEdges(ctx, a.store, a.store.Audit, a.store.Edges, p); err != nil {
+			return err
+		}
 	}
 	if err := a.forget(ctx, projectID, &keeping); err != nil {
 		return err
@@ -172,13 +178,43 @@ func (a *Archive) Covered(ctx context.Context, projectID string, h *rule.LegalHo
 	return found.Total, err
 }
 
+// About returns how many recorded evaluations are sealed under a key, and those of some legal holds that cover one of them; unavailable while not
+// all records are searched.
+func (a *Archive) About(ctx context.Context, projectID, key string, holds []rule.LegalHold) (records int, covering []rule.LegalHold, err error) {
+	under := wire.EvaluationQuery{PersonalKey: key, PageQuery: wire.PageQuery{Page: 1, PageSize: 1}}
+	found, err := a.index.Find(ctx, projectID, under)
+	if err == nil && found.Unsearched > 0 {
+		err = rule.Errorf(rule.CodeUnavailable, "%d records are not searched yet; try again in some minutes", found.Unsearched)
+	}
+	if err != nil || found.Total == 0 {
+		return found.Total, nil, err
+	}
+	for i := range holds {
+		q := find.HoldQuery(&holds[i])
+		q.PersonalKey = key
+		held, err := a.index.Find(ctx, projectID, q)
+		if err != nil && rule.CodeOf(err) != rule.CodeInvalid {
+			return found.Total, nil, err
+		}
+		if err != nil || held.Total > 0 || held.Unsearched > 0 { // what cannot be decided is held
+			covering = append(covering, holds[i])
+		}
+	}
+	return found.Total, covering, nil
+}
+
+// Covering returns a function that returns those of some legal holds that cover an entry.
+func (a *Archive) Covering(ctx context.Context, projectID string, holds []rule.LegalHold) (func(*store.AuditEntry) []rule.LegalHold, error) {
+	return a.index.Covering(ctx, projectID, holds)
+}
+
 // Kept is [Archive.Get] with the legal holds that cover the record.
 func (a *Archive) Kept(ctx context.Context, projectID, id string) (*wire.EvaluationRecord, error) {
 	entry, err := a.entry(ctx, projectID, id)
 	if err != nil {
 		return nil, err
 	}
-	rec, err := decode(entry)
+	rec, err := a.open(ctx, entry)
 	if err != nil {
 		return nil, err
 	}

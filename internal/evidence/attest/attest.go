@@ -127,6 +127,12 @@ func (r *Result) compare(given []byte) error {
 		return errors.New("the proof has no record to compare with, because it was removed under the retention setting or is too large: give the stored " +
 			"record, as tenet audit prove --record writes it")
 	}
+	if r.Evaluation != nil && r.Evaluation.Personal != nil {
+		var err error
+		if given, err = stripped(given, r.Evaluation.Personal); err != nil {
+			return fmt.Errorf("the record is not JSON: %w", err)
+		}
+	}
 	var theirs, ours any
 	if err := decode(given, &theirs); err != nil {
 		return fmt.Errorf("the record is not JSON: %w", err)
@@ -154,6 +160,24 @@ func (r *Result) compare(given []byte) error {
 	}
 	r.Compared = true
 	return nil
+}
+
+// stripped returns a record or an answer as the log holds it, without personal data.
+func stripped(given []byte, personal *wire.SealedData) ([]byte, error) {
+	var rec wire.EvaluationRecord
+	if err := json.Unmarshal(given, &rec); err != nil {
+		return nil, err
+	}
+	if rec.Evaluation != nil {
+		out := rec.Strip(personal.Fields)
+		out.Personal, out.Holds = personal, nil
+		return json.Marshal(out)
+	}
+	if err := json.Unmarshal(given, &rec.Evaluation); err != nil {
+		return nil, err
+	}
+	rec.Identity = rec.Evaluation.Identity
+	return json.Marshal(rec.Strip(personal.Fields).Evaluation)
 }
 
 // member returns an object within an object; nil if there is none.

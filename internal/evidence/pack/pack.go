@@ -325,12 +325,13 @@ type Figures struct {
 	From        *time.Time     `json:"from,omitempty"` // times of the first and the last entry
 	To          *time.Time     `json:"to,omitempty"`
 	Kinds       map[string]int `json:"kinds"`
-	Verdicts    map[string]int `json:"verdicts"`               // of evaluations
-	Removed     int            `json:"bodies_removed"`         // under the retention setting
-	Withheld    int            `json:"bodies_withheld"`        // for administrators
-	Redacted    int            `json:"evaluations_redacted"`   // that were recorded without secrets
-	Rules       []RuleFigures  `json:"rules"`                  // the worst first
-	Unjudged    int            `json:"rules_without_verdicts"` // rules that were used and have no verdict of their own
+	Verdicts    map[string]int `json:"verdicts"`                       // of evaluations
+	Removed     int            `json:"bodies_removed"`                 // under the retention setting
+	Withheld    int            `json:"bodies_withheld"`                // for administrators
+	Redacted    int            `json:"evaluations_redacted"`           // that were recorded without secrets
+	Sealed      int            `json:"evaluations_personal,omitempty"` // whose personal data are encrypted
+	Rules       []RuleFigures  `json:"rules"`                          // the worst first
+	Unjudged    int            `json:"rules_without_verdicts"`         // rules that were used and have no verdict of their own
 	RuleContent int            `json:"rule_versions"`
 }
 
@@ -387,6 +388,9 @@ func (c *count) add(l *Line) error {
 	}
 	if len(r.Redactions) > 0 {
 		c.f.Redacted++
+	}
+	if r.Personal != nil {
+		c.f.Sealed++
 	}
 	for _, one := range r.Rules {
 		ref := store.VersionRef{RuleID: one.RuleID, Version: one.Version}

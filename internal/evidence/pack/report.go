@@ -77,7 +77,9 @@ div.wide{overflow-x:auto}
 <table>
 <tr><th scope="row">Entries</th><td>{{.F.Entries}}{{if .F.Entries}}, numbers {{.F.First}} to {{.F.Last}}, {{time .F.From}} to {{time .F.To}}{{end}}</td></tr>
 <tr><th scope="row">Evaluations</th><td>{{.Evaluations}}{{range .Verdicts}} · {{.Count}} {{.Name}}{{end}}</td></tr>
-<tr><th scope="row">Recorded without secrets</th><td>{{.F.Redacted}}</td></tr>
+<tr><th scope="row">Recorded without secrets</th><td>{{.F.Redacted}}</td></tr>{{if .F.Sealed}}
+<tr><th scope="row">With encrypted personal data</th><td>{{.F.Sealed}}</td></tr>
+<tr><th scope="row">Keys of people deleted</th><td>{{index .F.Kinds "privacy"}}</td></tr>{{end}}
 <tr><th scope="row">Bodies removed under the retention setting</th><td>{{.F.Removed}}</td></tr>
 <tr><th scope="row">Bodies that administrators export</th><td>{{.F.Withheld}}</td></tr>
 <tr><th scope="row">Log</th><td><code>{{.M.Log}}</code>, checkpoint of {{.M.Checkpoint}} entries, {{time .M.At}}</td></tr>

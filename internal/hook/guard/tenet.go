@@ -15,7 +15,7 @@ import (
 
 // reading are the commands of Tenet that take nothing out: the first word, or the first two.
 var reading = words(`check submit ask author replay feedback serve mcp search scan test eval insights report health upgrade version whoami servers usage
-	waivers/list retention/show holds/list holds/show approvals/list approvals/show policy/show projects/list projects/show config/show config/check rules/list rules/get rules/nodes rules/applicable rules/export rules/plan rules/lint rules/health rules/conflicts rules/pending rules/history rules/diff nodes/tree nodes/list nodes/resolve nodes/get nodes/effective nodes/diff
+	waivers/list retention/show privacy/show privacy/find holds/list holds/show approvals/list approvals/show policy/show projects/list projects/show config/show config/check rules/list rules/get rules/nodes rules/applicable rules/export rules/plan rules/lint rules/health rules/conflicts rules/pending rules/history rules/diff nodes/tree nodes/list nodes/resolve nodes/get nodes/effective nodes/diff
 	waivers/list approvals/list approvals/show policy/show projects/list projects/show config/show config/check rules/list rules/get rules/nodes rules/applicable rules/export rules/plan rules/schema rules/lint rules/health rules/conflicts rules/pending rules/history rules/diff nodes/tree nodes/list nodes/resolve nodes/get nodes/effective nodes/diff
 	documents/list documents/get documents/search documents/upload documents/extract candidates/list candidates/show candidates/scans candidates/exclusions conflicts/list conflicts/scan queue/list
 	cases/list cases/generate snapshots/create snapshots/list snapshots/diff snapshots/simulate snapshots/check snapshots/history snapshots/verify alerts/list alerts/show
@@ -28,7 +28,7 @@ var reading = words(`check submit ask author replay feedback serve mcp search sc
 	gateway/mcp gateway/pins/list completion man doctor`)
 
 // groups are the commands of Tenet that have commands of their own.
-var groups = words(`config projects queue waivers retention holds approvals policy rules nodes documents candidates conflicts cases snapshots alerts webhooks audit keys agents cache jobs hook evaluations gateway gateway/pins bundle fleet`)
+var groups = words(`config projects queue waivers retention privacy holds approvals policy rules nodes documents candidates conflicts cases snapshots alerts webhooks audit keys agents cache jobs hook evaluations gateway gateway/pins bundle fleet`)
 
 // Reads reports whether a command of Tenet, such as "rules list", takes nothing out of the wall. All others ask.
 func Reads(command string) bool {
@@ -181,7 +181,7 @@ func (s *survey) agents(name string, args []string) {
 
 var (
 	requesters   = regexp.MustCompile(`^(curl|wget|http|https|xh|xhs|httpie|curlie|aria2c|nc|ncat|netcat|telnet|socat|websocat|grpcurl|Invoke-WebRequest)$`)
-	writingRoute = regexp.MustCompile(`/api/v1/(waivers|retention|holds|approvals|rules|keys|suspensions|projects|federations|nodes|snapshots|deployments|candidates|conflicts|documents|discover|webhooks|alerts|jobs|cache|test-cases|relationships|environments|gateway)`)
+	writingRoute = regexp.MustCompile(`/api/v1/(waivers|retention|privacy|holds|approvals|rules|keys|suspensions|projects|federations|nodes|snapshots|deployments|candidates|conflicts|documents|discover|webhooks|alerts|jobs|cache|test-cases|relationships|environments|gateway)`)
 	readingRoute = regexp.MustCompile(`/api/v1/(evaluate|evaluations|search|submissions|insights)|/agent/|/rest/|/search`)
 	sendingFlag  = regexp.MustCompile(`^-[a-zA-Z#]*[XdFT]|^(-X|--request|-d|--data.*|-F|--form.*|-T|--upload-file|--json|--post-.*|--method.*|--body-.*)$|^-(X|d|F|T).+|^--(request|data[a-z-]*|json|form|post-data|post-file|method|body-data|body-file|upload-file)=`)
 )

@@ -125,3 +125,14 @@ func (t edgeTable) Append(ctx context.Context, name string, entries []store.Audi
 	}
 	return err
 }
+
+// Names implements store.EdgeReader.
+func (t edgeTable) Names(ctx context.Context, projectID string) ([]string, error) {
+	return many(ctx, t.session, unlocked, "names of edges", "SELECT name FROM edges WHERE project_id = ? ORDER BY name", []any{projectID}, textFields)
+}
+
+// DropBodies implements store.EdgeTx.
+func (t edgeTable) DropBodies(ctx context.Context, projectID, name, kind string, after, through int64, limit int, except []int64) (int64, int, error) {
+	of := bodies{"edge_entries", "project_id = ? AND edge = ? AND kind = ?", []any{projectID, name, kind}}
+	return of.drop(ctx, t.session, after, through, limit, except)
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -102,24 +103,35 @@ func (t auditTable) DropBodies(ctx context.Context, projectID, kind string, afte
 	if err := t.lock(ctx, chainOf(projectID)); err != nil {
 		return after, 0, err
 	}
+	return bodies{"audit_entries", "project_id = ? AND kind = ?", []any{projectID, kind}}.drop(ctx, t.session, after, through, limit, except)
+}
+
+// bodies are those of the entries of a table that meet a condition.
+type bodies struct {
+	table, where string
+	args         []any
+}
+
+// drop empties the bodies with after < seq <= through, lowest first, up to limit, except some.
+func (b bodies) drop(ctx context.Context, s *session, after, through int64, limit int, except []int64) (int64, int, error) {
 	var last sql.NullInt64
-	err := t.row(ctx, "next bodies to drop",
-		"SELECT MAX(seq) FROM (SELECT seq FROM audit_entries WHERE project_id = ? AND kind = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?) AS next",
-		[]any{projectID, kind, after, through, max(limit, 0)}, &last)
+	err := s.row(ctx, "next bodies to drop",
+		"SELECT MAX(seq) FROM (SELECT seq FROM "+b.table+" WHERE "+b.where+" AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?) AS next",
+		append(slices.Clone(b.args), after, through, max(limit, 0)), &last)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return after, 0, err
 	}
 	if !last.Valid {
 		return through, 0, nil
 	}
-	where, args := "", []any{[]byte{}, projectID, kind, after, last.Int64}
+	where, args := "", append([]any{[]byte{}}, b.args...)
+	args = append(args, after, last.Int64)
 	if len(except) > 0 {
 		where = " AND seq NOT IN (" + strings.Repeat("?, ", len(except)-1) + "?)"
 		for _, seq := range except {
 			args = append(args, seq)
 		}
 	}
-	n, err := t.exec(ctx, "drop bodies",
-		"UPDATE audit_entries SET body = ? WHERE project_id = ? AND kind = ? AND seq > ? AND seq <= ? AND length(body) > 0"+where, args...)
+	n, err := s.exec(ctx, "drop bodies", "UPDATE "+b.table+" SET body = ? WHERE "+b.where+" AND seq > ? AND seq <= ? AND length(body) > 0"+where, args...)
 	return last.Int64, int(n), err
 }

@@ -102,6 +102,28 @@ func testEdges(t *testing.T, f *fixture) {
 	if s, err := f.s.Edges.Spool(f.ctx, "p", 1<<40); err != nil || s != (store.Spool{}) {
 		t.Errorf("the spool behind the end: %+v, %v", s, err)
 	}
+	if got, err := f.s.Edges.Names(f.ctx, "p"); err != nil || !cmp.Equal(got, []string{"e0", "e1"}) {
+		t.Errorf("names, the forgotten one included: %v, %v", got, err)
+	}
+	f.update(func(tx store.Tx) error {
+		if done, n, err := tx.Edges.DropBodies(f.ctx, "p", "e1", "evaluation", 1, 4, 2, []int64{3}); err != nil || done != 3 || n != 1 {
+			t.Errorf("dropped %d up to %d, %v; want 1 up to 3", n, done, err)
+		}
+		done, n, err := tx.Edges.DropBodies(f.ctx, "p", "e1", "document", 1, 4, 2, nil)
+		if done != 4 || n != 0 {
+			t.Errorf("of another kind: dropped %d up to %d; want none up to 4", n, done)
+		}
+		return err
+	})
+	left, err := f.s.Edges.Entries(f.ctx, "p", "e1", 0, 10)
+	if err != nil || len(left) != 5 {
+		t.Fatalf("%d entries, %v", len(left), err)
+	}
+	for i := range left {
+		if has := len(left[i].Body) > 0; has != (left[i].Seq != 2) || left[i].Hash != entries[i].Hash {
+			t.Errorf("entry %d has its body: %t", left[i].Seq, has)
+		}
+	}
 }
 
 // testForgottenEdge forgets e1 of p, which has some entries.

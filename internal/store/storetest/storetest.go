@@ -35,6 +35,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"sign-outs":                          testSignouts,
 		"servers":                            testServers,
 		"bundles":                            testBundles,
+		"keys of people":                     testPersonalKeys,
 		"retention of projects":              testRetentionOfProjects,
 		"edges":                              testEdges,
 		"exports":                            testExports,

@@ -359,6 +359,13 @@ var (
 	LiftHold          = post[wire.LiftHold, rule.LegalHold]("/api/v1/holds/{id}/lift")
 )
 
+// Personal data.
+var (
+	GetPrivacy   = get[wire.Privacy]("/api/v1/privacy")
+	FindPerson   = post[wire.PersonRef, wire.PersonKept]("/api/v1/privacy/find")
+	ForgetPerson = post[wire.ForgetPerson, wire.ForgottenPerson]("/api/v1/privacy/forget")
+)
+
 // Waivers.
 var (
 	CreateWaiver  = post[wire.CreateWaiver, rule.Waiver]("/api/v1/waivers")

@@ -2579,6 +2579,8 @@ export interface EvaluationRecord {
   max_rules: number;
   /** Federation node, as requested. */
   node_id?: string;
+  /** Personal data that the record holds encrypted; absent without any. */
+  personal?: SealedData;
   /** Version of the judge's prompt, if a judge was asked. */
   prompt_version?: string;
   /** Where secrets were removed from the stored subject. */
@@ -3026,6 +3028,24 @@ export interface Floor {
   scopes?: Array<ScopeFloor> | null;
   /** The highest severity_min that a caller may ask for; if LOW, also the default of evaluations. */
   severity_min?: "LOW" | "MEDIUM" | "HIGH" | "CRITICAL" | (string & {}) | null;
+}
+
+export interface ForgetPerson {
+  /** An evaluation whose record names no person, instead. */
+  evaluation?: string | null;
+  /** The person, as the fields of the policy name it. Letter case does not count. */
+  person?: string | null;
+  /** Why, for the audit log. It must not name the person. */
+  reason: string;
+}
+
+export interface ForgottenPerson {
+  /** When. */
+  at: string;
+  /** Id of the key that was deleted. */
+  key: string;
+  /** Recorded evaluations whose personal data are gone. */
+  records: number;
 }
 
 export interface FoundRules {
@@ -4482,6 +4502,31 @@ export interface Pattern {
   unless?: string | null;
 }
 
+export interface PersonKept {
+  /** Legal holds that cover some of these records. While one does, the key cannot be deleted. */
+  holds: Array<HeldBy>;
+  /** Id of the key of the person; records name it, and the search for evaluations takes it as personal_key. */
+  key: string;
+  /** Recorded evaluations about the person. */
+  records: number;
+  /** When the key was made: with the first record. */
+  since: string;
+}
+
+export interface PersonRef {
+  /** An evaluation whose record names no person, instead. */
+  evaluation?: string | null;
+  /** The person, as the fields of the policy name it. Letter case does not count. */
+  person?: string | null;
+}
+
+export interface Personal {
+  /** Fields with personal data: facts.NAME with all that is below it, identity.person, identity.session, action, intent, or content (diff and files). The fields of people are personal, too. */
+  fields?: Array<string> | null;
+  /** Fields that name the person a record is about, such as facts.customer.id. Several persons may be named. A record that names none has a key of its own. */
+  people?: Array<string> | null;
+}
+
 export interface Place {
   /** How it was found. */
   method: string;
@@ -4677,6 +4722,17 @@ export interface PreviewedNodes {
   warnings?: Array<string>;
 }
 
+export interface Privacy {
+  /** Keys that were deleted. */
+  forgotten: number;
+  /** People whose data are encrypted, each under a key of its own. */
+  people: number;
+  /** The personal data that the project's policy names. */
+  policy: Personal;
+  /** Why nothing can be sealed or opened, such as that privacy_key_file is not set; absent if all is well. */
+  problem?: string;
+}
+
 export interface Problem {
   /** Kind of problem for programs. */
   code: "invalid" | "not_found" | "conflict" | "precondition_failed" | "unauthenticated" | "forbidden" | "unavailable" | "too_large" | "rate_limited" | "internal" | (string & {});
@@ -4783,6 +4839,8 @@ export interface ProjectPolicy {
   fail_modes?: Record<string, string>;
   /** What callers cannot narrow: an evaluation below the floor is never ALLOW. */
   floor?: Floor;
+  /** Personal data in subjects, which records hold encrypted under a key of the person. */
+  personal?: Personal;
   /** The overall verdict where no rule covers the subject, by the leading kind of the subject: allow, confirm or deny. Absent kinds take the default: allow for code_change and document, confirm for all others. */
   uncovered?: Record<string, string>;
   /** True if the stored policy cannot be read. Until it is set again, nothing uncovered and nothing that a caller has narrowed is ALLOW. */
@@ -4798,6 +4856,8 @@ export interface ProjectPolicyInput {
   fail_modes?: Record<string, string> | null;
   /** What callers cannot narrow; replaced as a whole, null takes it away. */
   floor?: Floor | null;
+  /** Personal data in subjects, which records hold encrypted under a key of the person; replaced as a whole, null takes them away. What is recorded stays as it is. */
+  personal?: Personal | null;
   /** Why; needed for a change that loosens the policy. */
   reason?: string | null;
   /** The overall verdict where no rule covers the subject, by the kind of the subject: allow, confirm or deny. Absent kinds stay as they are. */
@@ -6203,6 +6263,17 @@ export interface ScoredRule {
   slug?: string;
   /** What it says. */
   statement: string;
+}
+
+export interface SealedData {
+  /** The whole record, encrypted, in base64. Absent where it is open. */
+  box?: string;
+  /** The fields that are encrypted. With them are all texts of verdicts and models that may quote them, and the hashes of the subject. */
+  fields: Array<string>;
+  /** Ids of the keys, one for each person. All of them are needed. */
+  keys: Array<string>;
+  /** open: shown as recorded; sealed: encrypted, for this reader or for all; forgotten: a key was deleted, so they are gone; unreadable: the key or what it encrypts is damaged. Absent in the log itself. */
+  state?: "open" | "sealed" | "forgotten" | "unreadable" | (string & {});
 }
 
 export interface SearchStatus {

@@ -343,8 +343,8 @@ export class Operations {
   }
 
   /** Find recorded evaluations. Newest first. All parameters that are given must hold. Pages go by page, or by cursor, which what is recorded meanwhile does not move. */
-  listEvaluations(parameters: { projectId?: string; verdict?: string; mode?: string; actor?: string; person?: string; agent?: string; session?: string; since?: string | Date; until?: string | Date; rule?: string; ruleVerdict?: string; scope?: string; repository?: string; subjectKind?: string; fact?: Array<string>; q?: string; environment?: string; snapshotId?: string; nodeId?: string; fingerprint?: string; undecided?: string; cursor?: string; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.EvaluationPage> {
-    return this.#caller.call({ method: "GET", path: "/api/v1/evaluations", answer: "json", query: { project_id: parameters.projectId, verdict: parameters.verdict, mode: parameters.mode, actor: parameters.actor, person: parameters.person, agent: parameters.agent, session: parameters.session, since: parameters.since, until: parameters.until, rule: parameters.rule, rule_verdict: parameters.ruleVerdict, scope: parameters.scope, repository: parameters.repository, subject_kind: parameters.subjectKind, fact: parameters.fact, q: parameters.q, environment: parameters.environment, snapshot_id: parameters.snapshotId, node_id: parameters.nodeId, fingerprint: parameters.fingerprint, undecided: parameters.undecided, cursor: parameters.cursor, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
+  listEvaluations(parameters: { projectId?: string; verdict?: string; mode?: string; actor?: string; person?: string; agent?: string; session?: string; since?: string | Date; until?: string | Date; rule?: string; ruleVerdict?: string; scope?: string; repository?: string; subjectKind?: string; fact?: Array<string>; q?: string; environment?: string; snapshotId?: string; nodeId?: string; fingerprint?: string; personalKey?: string; undecided?: string; cursor?: string; page?: number; pageSize?: number } = {}, options: CallOptions = {}): Promise<models.EvaluationPage> {
+    return this.#caller.call({ method: "GET", path: "/api/v1/evaluations", answer: "json", query: { project_id: parameters.projectId, verdict: parameters.verdict, mode: parameters.mode, actor: parameters.actor, person: parameters.person, agent: parameters.agent, session: parameters.session, since: parameters.since, until: parameters.until, rule: parameters.rule, rule_verdict: parameters.ruleVerdict, scope: parameters.scope, repository: parameters.repository, subject_kind: parameters.subjectKind, fact: parameters.fact, q: parameters.q, environment: parameters.environment, snapshot_id: parameters.snapshotId, node_id: parameters.nodeId, fingerprint: parameters.fingerprint, personal_key: parameters.personalKey, undecided: parameters.undecided, cursor: parameters.cursor, page: parameters.page, page_size: parameters.pageSize }, again: true }, options);
   }
 
   /** Get the record of an evaluation. Everything needed to replay it, with its place in the audit chain. Reviewers and administrators also see the full requests and responses of models; others see the number of calls and their cost. */
@@ -645,6 +645,21 @@ export class Operations {
   /** Try a rule on a sample. By the same checks and the same judge as real evaluations, but nothing is recorded or cached. The rule is inline, or a stored one (rule_id) with the other rule fields in place of its own. Code takes precedence over facts; one of them is required. */
   playgroundEvaluate(body: models.PlaygroundRequest, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.PlaygroundAnswer> {
     return this.#caller.call({ method: "POST", path: "/api/v1/playground/evaluate", answer: "json", body, query: { project_id: parameters.projectId }, again: true }, options);
+  }
+
+  /** How personal data are kept. */
+  getPrivacy(parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.Privacy> {
+    return this.#caller.call({ method: "GET", path: "/api/v1/privacy", answer: "json", query: { project_id: parameters.projectId }, again: true }, options);
+  }
+
+  /** Find what is stored of a person. The person is in the body, so that no log of addresses has the name. */
+  findPerson(body: models.PersonRef, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.PersonKept> {
+    return this.#caller.call({ method: "POST", path: "/api/v1/privacy/find", answer: "json", body, query: { project_id: parameters.projectId } }, options);
+  }
+
+  /** Delete the personal data of a person for good. Deletes the key under which records hold the data. Records stay, with their verdicts, and all proofs stay valid. 409 while a legal hold covers one of the records. */
+  forgetPerson(body: models.ForgetPerson, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.ForgottenPerson> {
+    return this.#caller.call({ method: "POST", path: "/api/v1/privacy/forget", answer: "json", body, query: { project_id: parameters.projectId } }, options);
   }
 
   /** List projects. The projects that the caller may access. */

@@ -1139,6 +1139,7 @@ class Operations:
         snapshot_id: str | None = None,
         node_id: str | None = None,
         fingerprint: str | None = None,
+        personal_key: str | None = None,
         undecided: str | None = None,
         cursor: str | None = None,
         page: int | None = None,
@@ -1149,7 +1150,7 @@ class Operations:
             "GET",
             "/api/v1/evaluations",
             models.EvaluationPage,
-            query={"project_id": project_id, "verdict": verdict, "mode": mode, "actor": actor, "person": person, "agent": agent, "session": session, "since": since, "until": until, "rule": rule, "rule_verdict": rule_verdict, "scope": scope, "repository": repository, "subject_kind": subject_kind, "fact": fact, "q": q, "environment": environment, "snapshot_id": snapshot_id, "node_id": node_id, "fingerprint": fingerprint, "undecided": undecided, "cursor": cursor, "page": page, "page_size": page_size},
+            query={"project_id": project_id, "verdict": verdict, "mode": mode, "actor": actor, "person": person, "agent": agent, "session": session, "since": since, "until": until, "rule": rule, "rule_verdict": rule_verdict, "scope": scope, "repository": repository, "subject_kind": subject_kind, "fact": fact, "q": q, "environment": environment, "snapshot_id": snapshot_id, "node_id": node_id, "fingerprint": fingerprint, "personal_key": personal_key, "undecided": undecided, "cursor": cursor, "page": page, "page_size": page_size},
             again=True,
         )
 
@@ -2107,6 +2108,50 @@ class Operations:
             body=body,
             query={"project_id": project_id},
             again=True,
+        )
+
+    def get_privacy(
+        self,
+        *,
+        project_id: str | None = None,
+    ) -> models.Privacy:
+        """How personal data are kept."""
+        return self._caller.call(
+            "GET",
+            "/api/v1/privacy",
+            models.Privacy,
+            query={"project_id": project_id},
+            again=True,
+        )
+
+    def find_person(
+        self,
+        body: models.PersonRef | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.PersonKept:
+        """Find what is stored of a person. The person is in the body, so that no log of addresses has the name."""
+        return self._caller.call(
+            "POST",
+            "/api/v1/privacy/find",
+            models.PersonKept,
+            body=body,
+            query={"project_id": project_id},
+        )
+
+    def forget_person(
+        self,
+        body: models.ForgetPerson | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.ForgottenPerson:
+        """Delete the personal data of a person for good. Deletes the key under which records hold the data. Records stay, with their verdicts, and all proofs stay valid. 409 while a legal hold covers one of the records."""
+        return self._caller.call(
+            "POST",
+            "/api/v1/privacy/forget",
+            models.ForgottenPerson,
+            body=body,
+            query={"project_id": project_id},
         )
 
     def list_projects(
@@ -4706,6 +4751,7 @@ class AsyncOperations:
         snapshot_id: str | None = None,
         node_id: str | None = None,
         fingerprint: str | None = None,
+        personal_key: str | None = None,
         undecided: str | None = None,
         cursor: str | None = None,
         page: int | None = None,
@@ -4716,7 +4762,7 @@ class AsyncOperations:
             "GET",
             "/api/v1/evaluations",
             models.EvaluationPage,
-            query={"project_id": project_id, "verdict": verdict, "mode": mode, "actor": actor, "person": person, "agent": agent, "session": session, "since": since, "until": until, "rule": rule, "rule_verdict": rule_verdict, "scope": scope, "repository": repository, "subject_kind": subject_kind, "fact": fact, "q": q, "environment": environment, "snapshot_id": snapshot_id, "node_id": node_id, "fingerprint": fingerprint, "undecided": undecided, "cursor": cursor, "page": page, "page_size": page_size},
+            query={"project_id": project_id, "verdict": verdict, "mode": mode, "actor": actor, "person": person, "agent": agent, "session": session, "since": since, "until": until, "rule": rule, "rule_verdict": rule_verdict, "scope": scope, "repository": repository, "subject_kind": subject_kind, "fact": fact, "q": q, "environment": environment, "snapshot_id": snapshot_id, "node_id": node_id, "fingerprint": fingerprint, "personal_key": personal_key, "undecided": undecided, "cursor": cursor, "page": page, "page_size": page_size},
             again=True,
         )
 
@@ -5674,6 +5720,50 @@ class AsyncOperations:
             body=body,
             query={"project_id": project_id},
             again=True,
+        )
+
+    async def get_privacy(
+        self,
+        *,
+        project_id: str | None = None,
+    ) -> models.Privacy:
+        """How personal data are kept."""
+        return await self._caller.call(
+            "GET",
+            "/api/v1/privacy",
+            models.Privacy,
+            query={"project_id": project_id},
+            again=True,
+        )
+
+    async def find_person(
+        self,
+        body: models.PersonRef | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.PersonKept:
+        """Find what is stored of a person. The person is in the body, so that no log of addresses has the name."""
+        return await self._caller.call(
+            "POST",
+            "/api/v1/privacy/find",
+            models.PersonKept,
+            body=body,
+            query={"project_id": project_id},
+        )
+
+    async def forget_person(
+        self,
+        body: models.ForgetPerson | Mapping[str, Any],
+        *,
+        project_id: str | None = None,
+    ) -> models.ForgottenPerson:
+        """Delete the personal data of a person for good. Deletes the key under which records hold the data. Records stay, with their verdicts, and all proofs stay valid. 409 while a legal hold covers one of the records."""
+        return await self._caller.call(
+            "POST",
+            "/api/v1/privacy/forget",
+            models.ForgottenPerson,
+            body=body,
+            query={"project_id": project_id},
         )
 
     async def list_projects(

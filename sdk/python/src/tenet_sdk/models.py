@@ -191,6 +191,8 @@ __all__ = [
     "FleetEdge",
     "Flip",
     "Floor",
+    "ForgetPerson",
+    "ForgottenPerson",
     "FoundRules",
     "Freeze",
     "FulltextRequest",
@@ -283,6 +285,9 @@ __all__ = [
     "Part",
     "PartCounts",
     "Pattern",
+    "PersonKept",
+    "PersonRef",
+    "Personal",
     "Place",
     "PlaceHold",
     "PlaygroundAnswer",
@@ -292,6 +297,7 @@ __all__ = [
     "PreviewNodes",
     "PreviewRevision",
     "PreviewedNodes",
+    "Privacy",
     "Problem",
     "Progress",
     "Project",
@@ -384,6 +390,7 @@ __all__ = [
     "ScanRequest",
     "ScopeFloor",
     "ScoredRule",
+    "SealedData",
     "SearchStatus",
     "Server",
     "SettingNow",
@@ -3018,6 +3025,8 @@ class EvaluationRecord(Struct, kw_only=True, omit_defaults=True):
     """As requested."""
     node_id: str | None = None
     """Federation node, as requested."""
+    personal: SealedData | None = None
+    """Personal data that the record holds encrypted; absent without any."""
     prompt_version: str | None = None
     """Version of the judge's prompt, if a judge was asked."""
     redactions: list[Redaction] = []
@@ -3465,6 +3474,24 @@ class Floor(Struct, kw_only=True, omit_defaults=True):
     """Scopes that subjects of some repositories are in."""
     severity_min: str | None = None
     """The highest severity_min that a caller may ask for; if LOW, also the default of evaluations."""
+
+
+class ForgetPerson(Struct, kw_only=True, omit_defaults=True):
+    evaluation: str | None = None
+    """An evaluation whose record names no person, instead."""
+    person: str | None = None
+    """The person, as the fields of the policy name it. Letter case does not count."""
+    reason: str
+    """Why, for the audit log. It must not name the person."""
+
+
+class ForgottenPerson(Struct, kw_only=True, omit_defaults=True):
+    at: datetime
+    """When."""
+    key: str
+    """Id of the key that was deleted."""
+    records: int
+    """Recorded evaluations whose personal data are gone."""
 
 
 class FoundRules(Struct, kw_only=True, omit_defaults=True):
@@ -4921,6 +4948,31 @@ class Pattern(Struct, kw_only=True, omit_defaults=True):
     """RE2 expression; a line that matches it too is no hit."""
 
 
+class PersonKept(Struct, kw_only=True, omit_defaults=True):
+    holds: list[HeldBy]
+    """Legal holds that cover some of these records. While one does, the key cannot be deleted."""
+    key: str
+    """Id of the key of the person; records name it, and the search for evaluations takes it as personal_key."""
+    records: int
+    """Recorded evaluations about the person."""
+    since: datetime
+    """When the key was made: with the first record."""
+
+
+class PersonRef(Struct, kw_only=True, omit_defaults=True):
+    evaluation: str | None = None
+    """An evaluation whose record names no person, instead."""
+    person: str | None = None
+    """The person, as the fields of the policy name it. Letter case does not count."""
+
+
+class Personal(Struct, kw_only=True, omit_defaults=True):
+    fields: list[str] | None = None
+    """Fields with personal data: facts.NAME with all that is below it, identity.person, identity.session, action, intent, or content (diff and files). The fields of people are personal, too."""
+    people: list[str] | None = None
+    """Fields that name the person a record is about, such as facts.customer.id. Several persons may be named. A record that names none has a key of its own."""
+
+
 class Place(Struct, kw_only=True, omit_defaults=True):
     method: str
     """How it was found."""
@@ -5116,6 +5168,17 @@ class PreviewedNodes(Struct, kw_only=True, omit_defaults=True):
     """The same in a sentence."""
 
 
+class Privacy(Struct, kw_only=True, omit_defaults=True):
+    forgotten: int
+    """Keys that were deleted."""
+    people: int
+    """People whose data are encrypted, each under a key of its own."""
+    policy: Personal
+    """The personal data that the project's policy names."""
+    problem: str | None = None
+    """Why nothing can be sealed or opened, such as that privacy_key_file is not set; absent if all is well."""
+
+
 class Problem(Struct, kw_only=True, omit_defaults=True):
     code: str
     """Kind of problem for programs."""
@@ -5222,6 +5285,8 @@ class ProjectPolicy(Struct, kw_only=True, omit_defaults=True):
     """What hooks answer at least about a rule that nothing could judge, by its severity: open, ask or closed. Their own settings may be stricter; severities that are absent are left to them. tenet check fails on rules of severities with ask or closed."""
     floor: Floor | None = None
     """What callers cannot narrow: an evaluation below the floor is never ALLOW."""
+    personal: Personal | None = None
+    """Personal data in subjects, which records hold encrypted under a key of the person."""
     uncovered: dict[str, str] | None = None
     """The overall verdict where no rule covers the subject, by the leading kind of the subject: allow, confirm or deny. Absent kinds take the default: allow for code_change and document, confirm for all others."""
     unreadable: bool | None = None
@@ -5237,6 +5302,8 @@ class ProjectPolicyInput(Struct, kw_only=True, omit_defaults=True):
     """What hooks answer at least about a rule that nothing could judge, by its severity: open, ask or closed; replaced as a whole, null takes them away. Severities that are absent are left to the hooks."""
     floor: Floor | None = None
     """What callers cannot narrow; replaced as a whole, null takes it away."""
+    personal: Personal | None = None
+    """Personal data in subjects, which records hold encrypted under a key of the person; replaced as a whole, null takes them away. What is recorded stays as it is."""
     reason: str | None = None
     """Why; needed for a change that loosens the policy."""
     uncovered: dict[str, str] | None = None
@@ -6642,6 +6709,17 @@ class ScoredRule(Struct, kw_only=True, omit_defaults=True):
     """Its slug, if it has one."""
     statement: str
     """What it says."""
+
+
+class SealedData(Struct, kw_only=True, omit_defaults=True):
+    box: str | None = None
+    """The whole record, encrypted, in base64. Absent where it is open."""
+    fields: list[str]
+    """The fields that are encrypted. With them are all texts of verdicts and models that may quote them, and the hashes of the subject."""
+    keys: list[str]
+    """Ids of the keys, one for each person. All of them are needed."""
+    state: str | None = None
+    """open: shown as recorded; sealed: encrypted, for this reader or for all; forgotten: a key was deleted, so they are gone; unreadable: the key or what it encrypts is damaged. Absent in the log itself."""
 
 
 class SearchStatus(Struct, kw_only=True, omit_defaults=True):
