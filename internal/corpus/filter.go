@@ -23,6 +23,7 @@ type Filter struct {
 	Text        string   // occurs in the statement, the rationale or the slug, in any letter case
 	Checked     *bool    // whether the rule has a check
 	Figures     []FigureRange
+	Plain       bool // what a query's words cite or ask to define does not count
 	// Where is one more condition. It is called only for rules that all else selects.
 	Where func(*rule.Rule) bool
 }

@@ -35,12 +35,12 @@ func pageOf(offset, limit int) (int, int) {
 func (l lexicon) search(text string, f *Filter, most int, marked bool) (best []found, total int, docs []bitset) {
 	q := parseWords(text)
 	var cited []string
-	if len(q.phrases) == 0 {
+	if len(q.phrases) == 0 && !f.Plain {
 		cited = citationsIn(text)
 	}
 	best, total, docs = l.matching(&q, f, max(most, maxReranked), marked || len(cited) > 0)
 	l.rerank(&q, best)
-	if term := definedTerm(text); term != "" {
+	if term := definedTerm(text); term != "" && !f.Plain {
 		l.withDefined(term, best)
 	}
 	if len(cited) > 0 {

@@ -89,6 +89,7 @@ func namesIn(view *corpus.View) corpusNames {
 func (s *Searcher) ranked(ctx context.Context, view *corpus.View, among Among, b *Box, q *query) (ask corpus.Search, mode wire.SearchMode, missing string, err error) {
 	now := s.cfg.Now()
 	ask = corpus.Search{Text: q.words(), Filter: b.Filter.in(among), Offset: b.Page.Offset(), Limit: b.Page.Size, Facets: facetValues}
+	ask.Filter.Plain = b.Plain
 	var dates []piece
 	for _, p := range q.pieces {
 		switch p.kind {
