@@ -149,7 +149,7 @@ func pageOfList(answer any) (project string, page []string) {
 		return "", []string{"audit"}
 	case wire.Alerts:
 		return "", []string{"alerts"}
-	case wire.Page[wire.Conflict]:
+	case wire.ConflictPage:
 		return "", []string{"conflicts"}
 	case wire.Page[wire.Scan]:
 		return "", []string{"discovery"}
