@@ -44,7 +44,7 @@ func (s Fleet) Routes(r *rest.Router) {
 	})
 	rest.HandleBody(r, rest.Operation{
 		ID: "report-edge", Route: op.ReportEdge.Route(), Role: auth.Evaluator, Summary: "Report how an edge fares",
-		Description: "For edges. The answer says what the edge is to do, and how much of its chain is stored. An edge that was forgotten is told so, and nothing is stored. The first key that a name comes with stays: 409 for another.",
+		Description: "For edges. The answer says what the edge is to do, and how much of its chain is stored. To an edge that was forgotten it says so, and nothing is stored. The first key that a name comes with stays: 409 for another.",
 	}, func(ctx context.Context, in *edgeRef, body *wire.EdgeReport) (wire.EdgeOrders, error) {
 		return s.Edges.Report(ctx, rest.Project(ctx), in.Edge, *body)
 	})

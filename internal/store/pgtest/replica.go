@@ -72,12 +72,12 @@ func (p *Pair) Start() { p.replica = p.start("replica", replicaPort) }
 func (p *Pair) Stop() { stop(p.replica) }
 
 // Pause has the replica take nothing of what the primary writes, until Resume.
-func (p *Pair) Pause() { p.tell("SELECT pg_wal_replay_pause()") }
+func (p *Pair) Pause() { p.execute("SELECT pg_wal_replay_pause()") }
 
 // Resume ends Pause.
-func (p *Pair) Resume() { p.tell("SELECT pg_wal_replay_resume()") }
+func (p *Pair) Resume() { p.execute("SELECT pg_wal_replay_resume()") }
 
-func (p *Pair) tell(statement string) {
+func (p *Pair) execute(statement string) {
 	p.t.Helper()
 	if err := admin(p.Replica, statement); err != nil {
 		p.t.Fatal(err)

@@ -467,7 +467,7 @@ export class Operations {
     return this.#caller.call({ method: "POST", path: `/api/v1/fleet/${segment(edge)}/records`, answer: "json", body, query: { project_id: parameters.projectId } }, options);
   }
 
-  /** Report how an edge fares. For edges. The answer says what the edge is to do, and how much of its chain is stored. An edge that was forgotten is told so, and nothing is stored. The first key that a name comes with stays: 409 for another. */
+  /** Report how an edge fares. For edges. The answer says what the edge is to do, and how much of its chain is stored. To an edge that was forgotten it says so, and nothing is stored. The first key that a name comes with stays: 409 for another. */
   reportEdge(edge: string, body: models.EdgeReport, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.EdgeOrders> {
     return this.#caller.call({ method: "POST", path: `/api/v1/fleet/${segment(edge)}/reports`, answer: "json", body, query: { project_id: parameters.projectId } }, options);
   }

@@ -1550,7 +1550,7 @@ class Operations:
         *,
         project_id: str | None = None,
     ) -> models.EdgeOrders:
-        """Report how an edge fares. For edges. The answer says what the edge is to do, and how much of its chain is stored. An edge that was forgotten is told so, and nothing is stored. The first key that a name comes with stays: 409 for another."""
+        """Report how an edge fares. For edges. The answer says what the edge is to do, and how much of its chain is stored. To an edge that was forgotten it says so, and nothing is stored. The first key that a name comes with stays: 409 for another."""
         return self._caller.call(
             "POST",
             f"/api/v1/fleet/{segment(edge)}/reports",
@@ -5162,7 +5162,7 @@ class AsyncOperations:
         *,
         project_id: str | None = None,
     ) -> models.EdgeOrders:
-        """Report how an edge fares. For edges. The answer says what the edge is to do, and how much of its chain is stored. An edge that was forgotten is told so, and nothing is stored. The first key that a name comes with stays: 409 for another."""
+        """Report how an edge fares. For edges. The answer says what the edge is to do, and how much of its chain is stored. To an edge that was forgotten it says so, and nothing is stored. The first key that a name comes with stays: 409 for another."""
         return await self._caller.call(
             "POST",
             f"/api/v1/fleet/{segment(edge)}/reports",
