@@ -182,21 +182,21 @@ func (s *session) beforeChange(ctx context.Context, projectID, kind, id string) 
 	if err == nil && len(rows) == 0 {
 		rows = []store.RowInForce{{Kind: kind, ID: id}}
 	}
-	s.noteBefore(projectID, rows)
+	inForceTable{s}.noteBefore(projectID, rows)
 	return err
 }
 
 // noteBefore notes rows as they are before the transaction changes them, unless it has made or changed them already.
-func (s *session) noteBefore(projectID string, rows []store.RowInForce) {
+func (t inForceTable) noteBefore(projectID string, rows []store.RowInForce) {
 	for _, r := range rows {
 		k := forceKey{projectID, r.Kind, r.ID}
-		if _, ok := s.state.before[k]; ok {
+		if _, ok := t.state.before[k]; ok {
 			continue
 		}
-		if s.state.before == nil {
-			s.state.before = map[forceKey]*store.RowHash{}
+		if t.state.before == nil {
+			t.state.before = map[forceKey]*store.RowHash{}
 		}
-		s.state.before[k] = &r.Hash
+		t.state.before[k] = &r.Hash
 	}
 }
 

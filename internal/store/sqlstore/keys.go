@@ -67,7 +67,7 @@ func (t keyTable) GetByHash(ctx context.Context, hash string) (store.Key, error)
 
 // Get implements store.KeyTx. Nobody changes the key until the transaction ends.
 func (t keyTable) Get(ctx context.Context, projectID, id string) (store.Key, error) {
-	k, err := one(ctx, t.session, keyDomain, "key", "SELECT "+keyColumns+" FROM api_keys WHERE project_id = ? AND id = ?"+t.keeping(), []any{projectID, id}, keyFields)
+	k, err := one(ctx, t.session, keyDomain, "key", "SELECT "+keyColumns+" FROM api_keys WHERE project_id = ? AND id = ?"+keeping(t.session), []any{projectID, id}, keyFields)
 	return k, notFound(err, "key", id)
 }
 

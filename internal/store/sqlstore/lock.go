@@ -153,7 +153,7 @@ func (s *session) lockedExec(ctx context.Context, d lockDomain, doing, query str
 
 // keeping ends a query of a transaction whose rows nobody else is to change until it ends: what is read from them is written again. Outside of
 // transactions it is empty.
-func (s *session) keeping() string {
+func keeping(s *session) string {
 	if s.state == nil {
 		return ""
 	}

@@ -15,7 +15,7 @@ import (
 // Get implements store.RetentionReader.
 func (t retentionTable) Get(ctx context.Context, projectID string) (r rule.Retention, err error) {
 	var body []byte
-	err = t.row(ctx, "retention", "SELECT body FROM retention WHERE project_id = ?"+t.keeping(), []any{projectID}, &body)
+	err = t.row(ctx, "retention", "SELECT body FROM retention WHERE project_id = ?"+keeping(t.session), []any{projectID}, &body)
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, nil
 	}

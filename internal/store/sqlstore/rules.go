@@ -61,10 +61,10 @@ func (t ruleTable) Get(ctx context.Context, projectID, ref string) (rule.Rule, e
 
 // keepRules keeps everybody else from changing rules that a transaction reads until it ends: what is read from them is written again.
 func keepRules(ctx context.Context, t ruleTable, projectID, where string, args ...any) error {
-	if t.keeping() == "" {
+	if keeping(t.session) == "" {
 		return nil
 	}
-	_, err := t.lockedExec(ctx, corpusOf(projectID), "keep rules", "SELECT 1 FROM rules WHERE project_id = ? AND ("+where+")"+t.keeping(), append([]any{projectID}, args...)...)
+	_, err := t.lockedExec(ctx, corpusOf(projectID), "keep rules", "SELECT 1 FROM rules WHERE project_id = ? AND ("+where+")"+keeping(t.session), append([]any{projectID}, args...)...)
 	return err
 }
 

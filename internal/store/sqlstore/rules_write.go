@@ -78,7 +78,7 @@ func (t ruleTable) Update(ctx context.Context, cv int64, rules []rule.Rule) erro
 	if err != nil {
 		return err
 	}
-	t.noteBefore(projectID, before)
+	inForceTable(t).noteBefore(projectID, before)
 	var gone rowSum
 	for _, r := range before {
 		gone.mix(sumOf(r.Hash))

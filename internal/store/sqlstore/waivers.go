@@ -27,7 +27,7 @@ func waiverFields(w *rule.Waiver) []any {
 
 // Get implements store.WaiverReader.
 func (t waiverTable) Get(ctx context.Context, projectID, id string) (rule.Waiver, error) {
-	w, err := one(ctx, t.session, corpusOf(projectID), "waiver", "SELECT "+waiverColumns+" FROM waivers WHERE project_id = ? AND id = ?"+t.keeping(),
+	w, err := one(ctx, t.session, corpusOf(projectID), "waiver", "SELECT "+waiverColumns+" FROM waivers WHERE project_id = ? AND id = ?"+keeping(t.session),
 		[]any{projectID, id}, waiverFields)
 	return w, notFound(err, "waiver", id)
 }
