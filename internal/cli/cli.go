@@ -138,7 +138,7 @@ func (s *session) run(ctx context.Context, args []string) (err error) {
 	case "--version":
 		args = []string{"version"}
 	}
-	command, err := s.parse(ctx, afterTo(args))
+	command, err := parse(ctx, s, afterTo(args))
 	if err != nil {
 		return usage(err)
 	}
@@ -156,10 +156,10 @@ func (s *session) run(ctx context.Context, args []string) (err error) {
 	return closed(command.Run(), stop)
 }
 
-// parse reads a command line. A parser of all commands takes ten times as long to make as one of a single command, and commands stand in the
-// way of agents: so the command that the line begins with is tried alone first. What that does not read is read again by all, which know what
-// was meant.
-func (s *session) parse(ctx context.Context, args []string) (*kong.Context, error) {
+// parse reads a command line. A parser of all commands takes ten times as long to make as one of a single command, and agents wait
+// for commands: so the command that the line begins with is tried alone first. What it does not read is read again by all, which know what was
+// meant.
+func parse(ctx context.Context, s *session, args []string) (*kong.Context, error) {
 	g := &grammar{}
 	s.globals = &g.globals
 	options := []kong.Option{
