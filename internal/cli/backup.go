@@ -124,7 +124,9 @@ func ownDatabase(s *session, command string) (config.Config, error) {
 
 // dbCommands are `tenet db ...`.
 type dbCommands struct {
-	Migrate dbMigrateCommand `cmd:"" help:"Bring the database up to date, or show what that would take."`
+	Migrate    dbMigrateCommand    `cmd:"" help:"Bring the database up to date, or show what that would take."`
+	Check      dbCheckCommand      `cmd:"" help:"Say whether the tables are spread over servers, and what would be in the way."`
+	Distribute dbDistributeCommand `cmd:"" help:"Spread the tables over the servers of a Citus cluster, by project."`
 }
 
 type dbMigrateCommand struct {

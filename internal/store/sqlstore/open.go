@@ -209,7 +209,7 @@ func (s *database) check(ctx context.Context) error {
 			return rule.Errorf(rule.CodeInvalid, "%s; the server has %s", q.text, have)
 		}
 	}
-	return nil
+	return s.findSpread(ctx)
 }
 
 // listTables reads the list of tables and the table of migrations of a file. Where these are damaged, the library that migrates

@@ -144,7 +144,7 @@ func (s *database) once(ctx context.Context, sync syncing, fn func(store.Tx) err
 		}
 		return nil, s.wrap(ctx, "begin", err)
 	}
-	t := &session{db: sqlTx, d: s.d, damage: s.damage, state: &txState{locked: map[lockDomain]bool{}, webhooks: map[string][]store.WebhookPolicy{}}}
+	t := &session{db: sqlTx, d: s.d, damage: s.damage, state: &txState{spread: s.d.spread.Load(), locked: map[lockDomain]bool{}, webhooks: map[string][]store.WebhookPolicy{}}}
 	done := false
 	defer func() {
 		if !done { // fn has failed or panicked
@@ -208,6 +208,8 @@ type txState struct {
 	locked map[lockDomain]bool
 	// retry is the first failure that another transaction has caused.
 	retry error
+	// spread is whether the rows of projects were on several servers when the transaction began, as far as this node knew.
+	spread bool
 	// jobs is true when the transaction has made jobs to claim.
 	jobs bool
 	// webhooks holds the webhook policies that the transaction has read, by project.
