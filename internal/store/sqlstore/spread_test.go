@@ -202,7 +202,9 @@ func TestMigrationsOfSpreadTables(t *testing.T) {
 
 // On spread tables no statement locks jobs of several projects.
 func TestJobsOfSpreadTables(t *testing.T) {
-	storetest.RunSome(t, func(name string) bool { return strings.Contains(name, "jobs") || name == "leases end" || name == "serialisable: all projects" }, func(t *testing.T) storetest.Open {
+	storetest.RunSome(t, func(name string) bool {
+		return strings.Contains(name, "jobs") || name == "leases end" || name == "serialisable: all projects"
+	}, func(t *testing.T) storetest.Open {
 		dsn := clustered(t, pgtest.DSN(t))
 		execute(t, dsn, "INSERT INTO cluster.pg_dist_partition VALUES ('projects', 'h', 'project_id', 'none')")
 		return func(t *testing.T) store.Store {
