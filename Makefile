@@ -112,6 +112,10 @@ bench: build ## Run the benchmarks, then a load test of the binary (BENCH=regexp
 	TENET_BENCH_EVALUATIONS='$(EVALUATIONS)' CGO_ENABLED=0 scripts/with-postgres.sh go test -run='^$$' -bench='$(BENCH)' -benchtime=$(BENCHTIME) -benchmem -vet=off $(TESTFLAGS) $(PACKAGES)
 	$(LOADBENCH)
 
+.PHONY: load
+load: build ## Measure evaluations, searches, edits, submissions and streams together, on one node and on three (NODES=1,3 CLIENTS=24 DURATION=10s)
+	scripts/with-postgres.sh go run ./bench -load -nodes='$(or $(NODES),1,3)' -clients='$(or $(CLIENTS),24)' -duration=$(or $(DURATION),10s)
+
 .PHONY: bench-peers
 bench-peers: build ## Measure server and edge beside Open Policy Agent, which this builds from its module (DURATION=10s)
 	cd tools/peers && GOWORK=off CGO_ENABLED=0 go build -trimpath -o ../../bin/opa github.com/open-policy-agent/opa
