@@ -77,6 +77,8 @@ type dialect struct {
 	tables string
 	// spread is true where the rows of projects are on several servers; see [Distribute]. No statement can then lock rows of several projects.
 	spread atomic.Bool
+	// first begins a transaction that writes, where connections cannot have settings; else empty. See [pooled].
+	first string
 	// limits bound statements where a server may stay silent; nil elsewhere. Renew then makes all connections again.
 	limits *limits
 	renew  func()

@@ -151,6 +151,9 @@ func openPostgres(ctx context.Context, dsn string, o Options, l limits) (store.S
 	write.SetMaxOpenConns(o.Writers)
 	d := newPostgres()
 	d.limits, d.renew = &l, (&renewer{pools: []*pgxpool.Pool{readers, writers}}).renew
+	if pooled(cfg) {
+		d.first, d.planned = local(settings(l.idle, l.lock, l.write)), nil
+	}
 	var behind *replicas
 	if len(o.Replicas) > 0 {
 		if behind, err = openReplicas(ctx, o, l); err != nil {

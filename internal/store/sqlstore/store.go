@@ -175,7 +175,11 @@ func (s *database) once(ctx context.Context, sync syncing, fn func(store.Tx) err
 func (s *database) begin(ctx context.Context, sync syncing) (sqlTx *sql.Tx, end func(), err error) {
 	end = func() {}
 	if sync == synced {
-		sqlTx, err = s.write.BeginTx(ctx, s.d.writing)
+		if sqlTx, err = s.write.BeginTx(ctx, s.d.writing); err == nil && s.d.first != "" {
+			if _, err = sqlTx.ExecContext(ctx, s.d.first); err != nil {
+				_ = sqlTx.Rollback() // the first error is the one that matters
+			}
+		}
 		return sqlTx, end, err
 	}
 	conn, err := s.write.Conn(ctx)
@@ -196,7 +200,7 @@ func (s *database) begin(ctx context.Context, sync syncing) (sqlTx *sql.Tx, end 
 		}
 	}
 	if sqlTx, err = conn.BeginTx(ctx, s.d.writing); err == nil && s.d.syncAgain == "" {
-		if _, err = sqlTx.ExecContext(ctx, s.d.unsynced); err != nil {
+		if _, err = sqlTx.ExecContext(ctx, s.d.unsynced+"; "+s.d.first); err != nil {
 			_ = sqlTx.Rollback() // the first error is the one that matters
 		}
 	}
