@@ -115,7 +115,7 @@ bench: build ## Run the benchmarks, then a load test of the binary (BENCH=regexp
 
 .PHONY: load
 load: build ## Measure evaluations, searches, edits, submissions and streams together, on one node and on three (NODES=1,3 CLIENTS=24 DURATION=10s)
-	scripts/with-postgres.sh go run ./bench -load -nodes='$(or $(NODES),1,3)' -clients='$(or $(CLIENTS),24)' -duration=$(or $(DURATION),10s)
+	env -u TENET_TEST_POSTGRES scripts/with-postgres.sh bash -c 'go run ./bench -load -database-url="$$TENET_TEST_POSTGRES" -nodes="$(or $(NODES),1,3)" -clients="$(or $(CLIENTS),24)" -duration="$(or $(DURATION),10s)"'
 
 .PHONY: bench-peers
 bench-peers: build ## Measure server and edge beside Open Policy Agent, which this builds from its module (DURATION=10s)

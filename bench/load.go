@@ -11,14 +11,11 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // Rules of each project under mixed load: the evaluated ones, and drafts that are edited.
@@ -123,8 +120,8 @@ func mixedLoad(ctx context.Context, o options) error {
 		if err != nil || n < 1 || n > 20 {
 			return fmt.Errorf("-nodes: %q is no number from 1 to 20", text)
 		}
-		if n > 1 && o.postgres == "" {
-			return errors.New("several nodes need PostgreSQL: run scripts/with-postgres.sh, or name a server with -postgres")
+		if n > 1 && o.databaseURL == "" {
+			return errors.New("several nodes need PostgreSQL: name an empty database with -database-url")
 		}
 		if err := mixedOn(ctx, o, n); err != nil {
 			return fmt.Errorf("%d nodes: %w", n, err)
@@ -133,14 +130,9 @@ func mixedLoad(ctx context.Context, o options) error {
 	return nil
 }
 
-func mixedOn(ctx context.Context, o options, nodes int) (err error) {
+func mixedOn(ctx context.Context, o options, nodes int) error {
 	database := "SQLite"
-	if o.postgres != "" {
-		var drop func() error
-		if o.databaseURL, drop, err = newDatabase(ctx, o.postgres); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, drop()) }()
+	if o.databaseURL != "" {
 		database = "PostgreSQL"
 	}
 	var list []*server
@@ -154,7 +146,7 @@ func mixedOn(ctx context.Context, o options, nodes int) (err error) {
 	}
 	projects := make([]string, o.projects)
 	for i := range projects {
-		projects[i] = fmt.Sprintf("load-%03d", i)
+		projects[i] = fmt.Sprintf("load-%d-%03d", nodes, i) // apart from those of another number of nodes on the same database
 		if err := fillProject(ctx, list[0], projects[i]); err != nil {
 			return err
 		}
@@ -173,27 +165,6 @@ func mixedOn(ctx context.Context, o options, nodes int) (err error) {
 		}
 	}
 	return nil
-}
-
-// newDatabase makes an empty database on a server.
-func newDatabase(ctx context.Context, at string) (address string, drop func() error, err error) {
-	u, err := url.Parse(at)
-	if err != nil {
-		return "", nil, errors.New("-postgres is no address")
-	}
-	name := fmt.Sprintf("tenet_load_%d", time.Now().UnixNano())
-	run := func(ctx context.Context, statement string) error {
-		c, err := pgx.Connect(ctx, at)
-		if err != nil {
-			return err
-		}
-		_, err = c.Exec(ctx, statement)
-		return errors.Join(err, c.Close(ctx))
-	}
-	u.Path = "/" + name
-	return u.String(), func() error {
-		return run(context.WithoutCancel(ctx), "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")
-	}, run(ctx, "CREATE DATABASE "+name)
 }
 
 // fillProject makes a project with rules in force and drafts.

@@ -21,7 +21,6 @@ func main() {
 	flag.IntVar(&o.large, "large", 100_000, "rules in the large corpus")
 	flag.StringVar(&o.opa, "opa", "", "measure beside this opa binary, and nothing else")
 	flag.BoolVar(&o.load, "load", false, "measure a mixed load on several nodes, and nothing else")
-	flag.StringVar(&o.postgres, "postgres", os.Getenv("TENET_TEST_POSTGRES"), "with -load, a server of PostgreSQL on which databases may be made; empty for SQLite")
 	flag.StringVar(&o.nodes, "nodes", "1", "with -load, numbers of nodes to measure one after the other, such as 1,3")
 	flag.IntVar(&o.clients, "clients", 24, "with -load, clients in all")
 	flag.IntVar(&o.projects, "projects", 12, "with -load, projects that they work in")
@@ -42,7 +41,7 @@ type options struct {
 	opa         string
 	// Of the mixed load:
 	load              bool
-	postgres, nodes   string
+	nodes             string
 	clients, projects int
 }
 

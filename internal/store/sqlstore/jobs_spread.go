@@ -10,7 +10,7 @@ import (
 // Where the rows of projects are on several servers, no statement can lock jobs of several projects: those that are looked for are found first, and
 // then locked project by project.
 
-// jobName is what one job is found by.
+// jobName names one job.
 type jobName struct {
 	project string
 	id      int64

@@ -128,7 +128,7 @@ func (s *session) lockProjects(ctx context.Context) error {
 		return err
 	}
 	if s.state.spread {
-		return s.lockEachProject(ctx)
+		return lockEachProject(ctx, s)
 	}
 	return s.each(ctx, "lock", "SELECT project_id FROM projects ORDER BY project_id FOR NO KEY UPDATE", nil, func(rows *sql.Rows) error {
 		var id string
@@ -139,7 +139,7 @@ func (s *session) lockProjects(ctx context.Context) error {
 }
 
 // lockEachProject is lockProjects where the rows of projects are on several servers.
-func (s *session) lockEachProject(ctx context.Context) error {
+func lockEachProject(ctx context.Context, s *session) error {
 	ids, err := many(ctx, s, unlocked, "projects", "SELECT project_id FROM projects ORDER BY project_id", nil, textFields)
 	for i := 0; i < len(ids) && err == nil; i++ {
 		err = s.lock(ctx, corpusOf(ids[i]))

@@ -148,7 +148,7 @@ func rendered(d *dialect) ([]*goose.Migration, int64, error) {
 			}
 			s := &session{db: tx, d: d, damage: &damage{}}
 			if d.spread.Load() {
-				err = s.migrateSpread(ctx, statements)
+				err = migrateSpread(ctx, s, statements)
 			} else {
 				_, err = tx.ExecContext(ctx, statements)
 			}

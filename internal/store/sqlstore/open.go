@@ -212,7 +212,7 @@ func (s *database) check(ctx context.Context) error {
 			return rule.Errorf(rule.CodeInvalid, "%s; the server has %s", q.text, have)
 		}
 	}
-	return s.findSpread(ctx)
+	return findSpread(ctx, s.session)
 }
 
 // listTables reads the list of tables and the table of migrations of a file. Where these are damaged, the library that migrates

@@ -76,7 +76,7 @@ func Distribute(ctx context.Context, dsn string, shards int, progress func(done,
 	if err := distributeAll(ctx, db, d, shards, progress); err != nil {
 		return Spread{}, err
 	}
-	// What was in a table before stays on this server, hidden, until it is told that nobody needs it.
+	// What was in a table before stays on this server, hidden, until this removes it.
 	state, err := readSpread(ctx, s)
 	if err != nil {
 		return state, err
@@ -119,7 +119,7 @@ func distributeAll(ctx context.Context, db *sql.DB, d *dialect, shards int, prog
 	}
 	for i, t := range state.Tables {
 		if !t.Spread {
-			if err := s.distribute(ctx, t.Name, shards); err != nil {
+			if err := distribute(ctx, s, t.Name, shards); err != nil {
 				return err
 			}
 		}
@@ -137,7 +137,7 @@ func distributeAll(ctx context.Context, db *sql.DB, d *dialect, shards int, prog
 const oneByOne = "SET LOCAL citus.multi_shard_modify_mode = 'sequential'"
 
 // distribute spreads a table. Rows of a project are on one server in all tables.
-func (s *session) distribute(ctx context.Context, table string, shards int) error {
+func distribute(ctx context.Context, s *session, table string, shards int) error {
 	var err error
 	switch {
 	case table != anchorTable:
@@ -191,7 +191,7 @@ func readSpread(ctx context.Context, s *session) (Spread, error) {
 	}
 	spread := map[int64]string{} // by table, the column
 	if there {
-		if err := s.readCluster(ctx, &state, spread); err != nil {
+		if err := readCluster(ctx, s, &state, spread); err != nil {
 			return state, err
 		}
 	}
@@ -232,7 +232,7 @@ const (
 )
 
 // readCluster reads the catalogs of Citus.
-func (s *session) readCluster(ctx context.Context, state *Spread, spread map[int64]string) error {
+func readCluster(ctx context.Context, s *session, state *Spread, spread map[int64]string) error {
 	var group int
 	if err := s.row(ctx, "version of Citus", "SELECT citus_version(), (SELECT max(groupid) FROM pg_dist_local_group)", nil, &state.Citus, &group); err != nil {
 		return err
@@ -290,7 +290,7 @@ func afterTheirs(tables []SpreadTable, refers map[string][]string) ([]SpreadTabl
 }
 
 // findSpread notes whether the tables are spread.
-func (s *session) findSpread(ctx context.Context) error {
+func findSpread(ctx context.Context, s *session) error {
 	if !s.d.rowLocks {
 		return nil
 	}
@@ -305,7 +305,7 @@ func (s *session) findSpread(ctx context.Context) error {
 
 // migrateSpread carries out a step on a database whose tables are spread. Citus refuses a new table that refers to a spread one before it is spread, too,
 // unless it leaves the statement alone.
-func (s *session) migrateSpread(ctx context.Context, statements string) error {
+func migrateSpread(ctx context.Context, s *session, statements string) error {
 	if _, err := s.db.ExecContext(ctx, oneByOne); err != nil {
 		return err
 	}
@@ -319,7 +319,7 @@ func (s *session) migrateSpread(ctx context.Context, statements string) error {
 			return fmt.Errorf("%.60s: %w", statement, err)
 		}
 		if made {
-			if err := s.distribute(ctx, fields[2], 0); err != nil {
+			if err := distribute(ctx, s, fields[2], 0); err != nil {
 				return err
 			}
 		}
