@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -161,4 +162,14 @@ func meanOf(values []float64) (mean, margin float64) {
 		return mean, 0
 	}
 	return mean, 1.96 * math.Sqrt(squares/float64(len(values)-1)/float64(len(values)))
+}
+
+// cpuTime is the processor time of this process.
+func cpuTime(b *testing.B) time.Duration {
+	b.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
