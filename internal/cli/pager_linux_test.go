@@ -51,8 +51,11 @@ func TestLongReportsGoToThePager(t *testing.T) {
 		fmt.Fprintf(&rules, "  - {slug: R-%d, statement: Payment %d must be approved., check: {cel: \"facts.amount < %d\"}}\n", i, i, i)
 		fmt.Fprintf(&guide, "- Payments of kind %d must be approved by two people.\n", i)
 	}
+	if err := os.Mkdir(filepath.Join(dir, "repo"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for name, text := range map[string]string{
-		"rules.yaml": rules.String(), "one.yaml": "rules:\n  - {slug: R, statement: Payments must be approved., check: {cel: \"facts.amount < 1\"}}\n", "facts.json": `{"amount": 99}`, "GUIDE.md": guide.String(),
+		"rules.yaml": rules.String(), "one.yaml": "rules:\n  - {slug: R, statement: Payments must be approved., check: {cel: \"facts.amount < 1\"}}\n", "facts.json": `{"amount": 99}`, "repo/AGENTS.md": guide.String(),
 		"pager": "#!/bin/sh\ncat > " + dir + "/seen\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil { //nolint:gosec // one of them is a program
@@ -71,7 +74,7 @@ func TestLongReportsGoToThePager(t *testing.T) {
 		{check("one.yaml"), exitFound, ""},
 		{check("rules.yaml", "--no-pager"), exitFound, ""},
 		{check("rules.yaml", "--format", "json"), exitFound, ""},
-		{[]string{"scan", filepath.Join(dir, "GUIDE.md")}, exitOK, "kind 29"},
+		{[]string{"scan", filepath.Join(dir, "repo")}, exitOK, "kind 29"},
 	} {
 		seen := filepath.Join(dir, "seen")
 		_ = os.Remove(seen)
