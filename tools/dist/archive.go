@@ -53,7 +53,7 @@ func (r *release) archives() error {
 			files = append(files, file{name: name + "/" + doc, mode: plain, content: text})
 		}
 		if b.os == "windows" {
-			err = r.writeZip(name+".zip", files)
+			err = r.writeZip(name+".zip", sorted(files))
 		} else {
 			err = r.writeTarGz(name+".tar.gz", files)
 		}
