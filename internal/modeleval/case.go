@@ -165,7 +165,11 @@ func Balanced(cases []Case, n int) ([]Case, error) {
 	if n > 0 {
 		each = min(each, (n+1)/2)
 	}
-	return append(allow[:each:each], other[:each]...), nil
+	var sample []Case
+	for i := range each { // in turn, so that a run that is broken off is balanced, too
+		sample = append(sample, allow[i], other[i])
+	}
+	return sample, nil
 }
 
 // bySmallestHash orders cases by the hashes of their ids.
