@@ -14,6 +14,15 @@ import (
 	"tenet/internal/wire"
 )
 
+// Profiles are the ways in which a judge's model can be asked, by the values of judge_profile.
+func Profiles() []string {
+	names := make([]string, len(judge.Profiles))
+	for i, p := range judge.Profiles {
+		names[i] = string(p)
+	}
+	return names
+}
+
 // Decider decides single rules as a node with the same settings would, without a database and without storing verdicts.
 // `tenet eval` measures it.
 type Decider struct {

@@ -8,9 +8,9 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"unicode"
 
 	"tenet/internal/config"
-	"tenet/internal/diff"
 	"tenet/internal/llm"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
@@ -56,8 +56,9 @@ func (p *Plain) Decide(ctx context.Context, s *subject.Subject, r *rule.Rule) (r
 		return v, cost
 	}
 	v.Reasoning = answer.Text
-	for _, verdict := range []rule.Verdict{rule.Allow, rule.Deny} {
-		if strings.HasPrefix(strings.TrimLeft(strings.ToUpper(answer.Text), " \"*`\n"), string(verdict)) {
+	word := strings.FieldsFunc(answer.Text+".", func(r rune) bool { return !unicode.IsLetter(r) })
+	if len(word) > 0 {
+		if verdict, ok := rule.Parse(word[0], rule.Verdicts); ok {
 			v.Verdict, v.DecidedBy = verdict, rule.ByModel
 		}
 	}
@@ -80,7 +81,7 @@ func plainSubject(s *subject.Subject) string {
 		b.WriteString("File " + s.Files[i].Path + ":\n")
 		for _, h := range s.Files[i].Hunks {
 			for _, line := range h.Lines {
-				if line.Op == diff.OpDelete {
+				if line.Op == '-' {
 					b.WriteString("- ")
 				}
 				b.WriteString(line.Text + "\n")

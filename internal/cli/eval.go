@@ -115,7 +115,7 @@ func (k *evalCommand) Run(ctx context.Context, s *session) error {
 // profilePlain asks without the judge.
 const profilePlain = "plain"
 
-// measured is what eval measures.
+// measured gives the verdicts that eval measures.
 type measured interface {
 	modeleval.Decider
 	Check(ctx context.Context) error

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"tenet/internal/app"
-	"tenet/internal/judge"
 	"tenet/internal/modeleval"
 )
 
@@ -46,23 +45,23 @@ Exit codes: 0 done, 1 the model should not be trusted in either profile, 2 could
 
 // profileFigures are the figures of a model in one profile.
 type profileFigures struct {
-	Profile     judge.Profile `json:"profile"`
-	Prompt      string        `json:"prompt"`
-	Fit         bool          `json:"fit"`
-	Judgements  int           `json:"judgements"`
-	Right       int           `json:"right"`
-	Undecided   int           `json:"undecided"`
-	FalseAllows int           `json:"false_allows"`
-	FalseDenies int           `json:"false_denies"`
-	Calls       int           `json:"calls"`
-	P50MS       float64       `json:"p50_ms"`
+	Profile     string  `json:"profile"`
+	Prompt      string  `json:"prompt"`
+	Fit         bool    `json:"fit"`
+	Judgements  int     `json:"judgements"`
+	Right       int     `json:"right"`
+	Undecided   int     `json:"undecided"`
+	FalseAllows int     `json:"false_allows"`
+	FalseDenies int     `json:"false_denies"`
+	Calls       int     `json:"calls"`
+	P50MS       float64 `json:"p50_ms"`
 }
 
-// modelCheck is what tenet model check found.
+// modelCheck holds the findings of tenet model check.
 type modelCheck struct {
 	Model string `json:"model"`
 	// Profile is the one to set; empty if neither should be trusted.
-	Profile  judge.Profile    `json:"profile"`
+	Profile  string           `json:"profile"`
 	Setting  string           `json:"setting,omitempty"`
 	Profiles []profileFigures `json:"profiles"`
 }
@@ -80,7 +79,7 @@ func (k *modelCheckCommand) Run(ctx context.Context, s *session) error {
 	}
 	found := modelCheck{Profiles: []profileFigures{}}
 	var reports []*modeleval.Report
-	for _, profile := range judge.Profiles {
+	for _, profile := range app.Profiles() {
 		r, err := k.measure(ctx, s, profile, cases)
 		if err != nil {
 			return err
@@ -93,8 +92,8 @@ func (k *modelCheckCommand) Run(ctx context.Context, s *session) error {
 		})
 	}
 	if best := modeleval.Better(reports); best >= 0 {
-		found.Profile = judge.Profiles[best]
-		found.Setting = "TENET_JUDGE_PROFILE=" + string(found.Profile)
+		found.Profile = app.Profiles()[best]
+		found.Setting = "TENET_JUDGE_PROFILE=" + found.Profile
 	}
 	if err := show(s, k.output, found, nil, printModelCheck); err != nil {
 		return err
@@ -125,8 +124,8 @@ func (k *modelCheckCommand) read() ([]modeleval.Case, error) {
 }
 
 // measure judges the cases in one profile.
-func (k *modelCheckCommand) measure(ctx context.Context, s *session, profile judge.Profile, cases []modeleval.Case) (*modeleval.Report, error) {
-	flags := map[string]string{"judge_profile": string(profile)}
+func (k *modelCheckCommand) measure(ctx context.Context, s *session, profile string, cases []modeleval.Case) (*modeleval.Report, error) {
+	flags := map[string]string{"judge_profile": profile}
 	if k.Model != "" {
 		flags["judge_model"] = k.Model
 	}
@@ -144,7 +143,7 @@ func (k *modelCheckCommand) measure(ctx context.Context, s *session, profile jud
 	if err != nil {
 		return nil, err
 	}
-	bar, done := s.bar("judging, " + string(profile))
+	bar, done := s.bar("judging, " + profile)
 	report, err := modeleval.Run(ctx, decider, cases, modeleval.Options{Parallel: k.Parallel, Progress: bar})
 	done()
 	return report, err

@@ -69,7 +69,7 @@ func (d *decision) prompt(q question) (llm.Request, *expected) {
 	x := newExpected(d, q)
 	if d.plan.small() {
 		r := d.rules[q.members[0]]
-		return d.smallPrompt(q, x, smallRule(r.Modality, d.clean(r.Statement), d.restOf(r))), x
+		return smallPrompt(d, q, x, smallRule(r.Modality, d.clean(r.Statement), restOf(d, r))), x
 	}
 	view := struct {
 		Part, Parts                        int
@@ -99,7 +99,7 @@ func (d *decision) rulesText(members []int, x *expected) string {
 		}
 		r := d.rules[members[next]]
 		next++
-		lines = append(lines, ruleLine(ref(n), r.Modality, d.clean(r.Statement), d.restOf(r)))
+		lines = append(lines, ruleLine(ref(n), r.Modality, d.clean(r.Statement), restOf(d, r)))
 	}
 	var b strings.Builder
 	render(&b, rulesTemplate, lines)
@@ -107,7 +107,7 @@ func (d *decision) rulesText(members []int, x *expected) string {
 }
 
 // restOf returns what a model sees of a rule in addition to its statement.
-func (d *decision) restOf(r *rule.Rule) ruleRest {
+func restOf(d *decision, r *rule.Rule) ruleRest {
 	rest := ruleRest{d.clean(r.Rationale), slices.Clone(r.Exceptions), slices.Clone(r.Examples)}
 	for i := range rest.Exceptions {
 		rest.Exceptions[i] = d.clean(rest.Exceptions[i])

@@ -71,7 +71,7 @@ const (
 const smallShare = 3
 
 // smallPrompt renders the question about a rule, which may be a control rule.
-func (d *decision) smallPrompt(q question, x *expected, ruleText string) llm.Request {
+func smallPrompt(d *decision, q question, x *expected, ruleText string) llm.Request {
 	view := struct {
 		Part, Parts                              int
 		Fence, Others, Mark, Subject, Rule, Seen string
@@ -198,7 +198,7 @@ func (b *batch) askControls(ctx context.Context, made *madeCall, q question, bas
 		call.Purpose, call.Repair, call.Held, call.Control, call.Controls = CallControl, false, false, 0, all[i:i+1]
 		cq := q
 		cq.key = callKey(&call)
-		req := b.d.smallPrompt(q, x, smallRule(p.Modality, p.Statement, ruleRest{}))
+		req := smallPrompt(b.d, q, x, smallRule(p.Modality, p.Statement, ruleRest{}))
 		call.PromptHash = promptHash(req)
 		asked := &madeCall{}
 		b.d.locked(func() { made.controls = append(made.controls, asked) })

@@ -62,7 +62,7 @@ type DocumentVectors struct {
 	Vectors    []float32
 }
 
-// DocumentState is what the documents of a project come to. It differs after any document has come or gone.
+// DocumentState sums up the documents of a project. It differs after any document has come or gone.
 type DocumentState struct {
 	Documents  int64
 	Newest     string // the largest id
@@ -72,7 +72,7 @@ type DocumentState struct {
 
 // DocumentReader reads documents.
 type DocumentReader interface {
-	// State returns what the documents of a project come to.
+	// State sums up the documents of a project.
 	State(ctx context.Context, projectID string) (DocumentState, error)
 	// Get returns a document, or not_found.
 	Get(ctx context.Context, projectID, id string) (Document, error)
