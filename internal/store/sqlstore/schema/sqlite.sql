@@ -852,8 +852,10 @@ CREATE TABLE personal_keys (
 	PRIMARY KEY (project_id, id)
 );
 CREATE TABLE retired_privacy_keys (
-	name TEXT NOT NULL PRIMARY KEY,
-	retired_at BIGINT NOT NULL
+	project_id TEXT NOT NULL,
+	name TEXT NOT NULL,
+	retired_at BIGINT NOT NULL,
+	PRIMARY KEY (project_id, name)
 );
 CREATE UNIQUE INDEX rules_by_slug ON rules (project_id, slug) WHERE slug <> '' AND status <> 'RETIRED';
 CREATE INDEX rules_by_change ON rules (project_id, corpus_version);
