@@ -73,7 +73,8 @@ func (t personalTable) RetireWrapping(ctx context.Context, names []string, at ti
 		return err
 	}
 	for _, name := range names {
-		if _, err := t.exec(ctx, "retire privacy key", "INSERT INTO retired_privacy_keys (project_id, name, retired_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", store.AllProjects, name, micros(at)); err != nil {
+		if _, err := t.exec(ctx, "retire privacy key", "INSERT INTO retired_privacy_keys (project_id, name, retired_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+			store.AllProjects, name, micros(at)); err != nil {
 			return err
 		}
 	}

@@ -685,7 +685,7 @@ CREATE TABLE approvals (
 	created_at BIGINT NOT NULL,
 	ends_at BIGINT NOT NULL,
 	due_at BIGINT NOT NULL,
-	body TEXT NOT NULL,
+	body TEXT NOT NULL, person TEXT NOT NULL DEFAULT '', session TEXT NOT NULL DEFAULT '',
 	PRIMARY KEY (project_id, id)
 );
 CREATE TABLE approval_rules (
