@@ -111,18 +111,18 @@ func (x *expected) smallSchema() json.RawMessage {
 			units = append(units, fmt.Sprintf(`"%s":{"type":"string","maxLength":%d}`, u.name, smallQuote))
 		}
 	}
-	seen, required := "", `"breach","missing","reason","verdict"`
+	seen, required := "", `"reason","breach","missing","verdict"`
 	if len(names) > 0 {
 		seen = `"seen":{"type":"object","properties":{` + strings.Join(units, ",") + `},"required":[` + strings.Join(names, ",") + `],"additionalProperties":false},`
 		required = `"seen",` + required
 	}
-	const none = `{"type":"string","const":""}`
+	const none, denies = `{"type":"string","const":""}`, `["DENY","NEEDS_CONFIRMATION"]`
 	some := fmt.Sprintf(`{"type":"string","minLength":1,"maxLength":%d}`, smallQuote)
 	answer := func(breach, missing, verdict string) string {
-		return fmt.Sprintf(`{"type":"object","properties":{%s"breach":%s,"missing":%s,"reason":{"type":"string","maxLength":%d},"verdict":{"type":"string","enum":["%s","NEEDS_CONFIRMATION"]}},"required":[%s],"additionalProperties":false}`,
-			seen, breach, missing, smallReason, verdict, required)
+		return fmt.Sprintf(`{"type":"object","properties":{%s"reason":{"type":"string","maxLength":%d},"breach":%s,"missing":%s,"verdict":{"type":"string","enum":%s}},"required":[%s],"additionalProperties":false}`,
+			seen, smallReason, breach, missing, verdict, required)
 	}
-	return json.RawMessage(`{"anyOf":[` + answer(some, none, string(rule.Deny)) + "," + answer(none, some, string(rule.Deny)) + "," + answer(none, none, string(rule.Allow)) + `]}`)
+	return json.RawMessage(`{"anyOf":[` + answer(some, none, denies) + "," + answer(none, some, denies) + "," + answer(none, none, `["ALLOW","NEEDS_CONFIRMATION"]`) + `]}`)
 }
 
 // smallAnswer is the answer about one rule. All of it is untrusted.
