@@ -19,6 +19,8 @@ func main() {
 	flag.DurationVar(&o.duration, "duration", 10*time.Second, "length of each load phase")
 	flag.IntVar(&o.large, "large", 100_000, "rules in the large corpus")
 	flag.StringVar(&o.opa, "opa", "", "measure beside this opa binary, and nothing else")
+	flag.StringVar(&o.semgrep, "semgrep", "", "measure beside this semgrep program too")
+	flag.BoolVar(&o.edge, "edge", false, "measure an edge, and nothing else")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -34,11 +36,16 @@ type options struct {
 	duration    time.Duration
 	large       int
 	opa         string
+	semgrep     string
+	edge        bool
 }
 
 func run(ctx context.Context, o options) error {
-	if o.opa != "" {
+	switch {
+	case o.opa != "":
 		return peers(ctx, o)
+	case o.edge:
+		return edgeAlone(ctx, o)
 	}
 	if err := throughput(ctx, o); err != nil {
 		return fmt.Errorf("throughput: %w", err)

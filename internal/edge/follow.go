@@ -51,7 +51,8 @@ type Follower struct {
 
 	mu      sync.Mutex
 	have    place.Have
-	text    []byte // of the bundle, which deltas change
+	body    []byte // of the bundle, compressed; deltas change what it holds
+	size    int64  // of that
 	signed  time.Time
 	problem string
 	pinned  bool
@@ -88,7 +89,7 @@ func (f *Follower) load() error {
 	if err != nil {
 		return err
 	}
-	if err := f.take(o, false); err != nil {
+	if err := f.take(o, o.Body, false); err != nil {
 		return err
 	}
 	if note, err := os.ReadFile(filepath.Join(f.cfg.Folder, noteFile)); err == nil {
@@ -113,7 +114,7 @@ func (f *Follower) Fetch(ctx context.Context) error {
 
 func (f *Follower) fetch(ctx context.Context) error {
 	f.mu.Lock()
-	have, base := f.have, f.text
+	have, body, size := f.have, f.body, f.size
 	f.mu.Unlock()
 	got, err := f.cfg.Place.Fetch(ctx, have)
 	if err != nil {
@@ -143,23 +144,33 @@ func (f *Follower) fetch(ctx context.Context) error {
 			return f.vouch(signedNote, true)
 		}
 	}
+	var base []byte
+	if head.Base != "" && body != nil {
+		if base, err = bundle.Unpack(body, size); err != nil {
+			return err
+		}
+	}
 	o, err := bundle.Open(io.MultiReader(bytes.NewReader((&bundle.File{Note: signedNote}).Bytes()), got.Body), f.cfg.Trusted, base)
 	if err != nil {
 		return err
 	}
-	if f.Pinned() && f.text != nil {
+	if f.Pinned() && body != nil {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.have.Version = got.Version
 		return nil
 	}
-	if err := f.take(o, true); err != nil {
+	stored, err := o.Stored()
+	if err != nil {
+		return err
+	}
+	if err := f.take(o, stored.Body, true); err != nil {
 		return err
 	}
 	f.mu.Lock()
 	f.have.Version = got.Version
 	f.mu.Unlock()
-	if err := f.keep(o); err != nil {
+	if err := f.keep(stored); err != nil {
 		return fmt.Errorf("the bundle is in use, but it cannot be kept on disk: %w", err)
 	}
 	if f.cfg.Taken != nil {
@@ -170,13 +181,9 @@ func (f *Follower) fetch(ctx context.Context) error {
 }
 
 // keep stores a bundle in the folder, if there is one.
-func (f *Follower) keep(o *bundle.Opened) error {
+func (f *Follower) keep(stored *bundle.File) error {
 	if f.cfg.Folder == "" {
 		return nil
-	}
-	stored, err := o.Stored()
-	if err != nil {
-		return err
 	}
 	if err := os.MkdirAll(f.cfg.Folder, 0o700); err != nil {
 		return err
@@ -197,8 +204,8 @@ func newer(now, next *bundle.Head) error {
 	return nil
 }
 
-// take puts an opened bundle into use. fresh ones are compared with their Merkle root.
-func (f *Follower) take(o *bundle.Opened, fresh bool) error {
+// take puts an opened bundle into use, whose whole text is in body, compressed. fresh ones are compared with their Merkle root.
+func (f *Follower) take(o *bundle.Opened, body []byte, fresh bool) error {
 	c, err := bundle.Decode(o.Text)
 	if err != nil {
 		return rule.Errorf(rule.CodeInvalid, "the bundle is refused: %w", err)
@@ -215,7 +222,7 @@ func (f *Follower) take(o *bundle.Opened, fresh bool) error {
 	}
 	f.cfg.Corpus.Put(*o.Head, c, manifest)
 	f.mu.Lock()
-	f.text, f.have.RawHash = o.Text, o.Head.RawHash
+	f.body, f.size, f.have.RawHash = body, o.Head.RawSize, o.Head.RawHash
 	f.mu.Unlock()
 	f.see(o.Head.Signed)
 	return nil

@@ -5208,6 +5208,15 @@ export interface ReplayedRule {
   rule_slug?: string;
 }
 
+export interface Replica {
+  /** By how much it is behind the database, in milliseconds. */
+  behind_ms: number;
+  /** Why nothing is read there now; empty if it answers reads. */
+  left_out?: string;
+  /** Host and port. */
+  name: string;
+}
+
 export interface Report {
   /** The others. */
   failing: number;
@@ -6304,6 +6313,8 @@ export interface Server {
   models: Array<ModelHealth>;
   /** Host name. */
   name: string;
+  /** The replicas of the database where it reads lists (read_urls). */
+  replicas?: Array<Replica>;
   /** When it last said that it runs, every 10 seconds. */
   seen_at: string;
   /** When it was started. */

@@ -331,6 +331,7 @@ __all__ = [
     "Replay",
     "ReplayRequest",
     "ReplayedRule",
+    "Replica",
     "Report",
     "ReportAudit",
     "RepositoryCoverage",
@@ -5654,6 +5655,15 @@ class ReplayedRule(Struct, kw_only=True, omit_defaults=True):
     """Its slug, if it has one."""
 
 
+class Replica(Struct, kw_only=True, omit_defaults=True):
+    behind_ms: int
+    """By how much it is behind the database, in milliseconds."""
+    left_out: str | None = None
+    """Why nothing is read there now; empty if it answers reads."""
+    name: str
+    """Host and port."""
+
+
 class Report(Struct, kw_only=True, omit_defaults=True):
     failing: int
     """The others."""
@@ -6750,6 +6760,8 @@ class Server(Struct, kw_only=True, omit_defaults=True):
     """The models that it is configured with."""
     name: str
     """Host name."""
+    replicas: list[Replica] = []
+    """The replicas of the database where it reads lists (read_urls)."""
     seen_at: datetime
     """When it last said that it runs, every 10 seconds."""
     started_at: datetime
