@@ -94,7 +94,9 @@ type node struct {
 	key      string // sent with every request, if not empty
 	github   *github
 	privacy  *privacy.Keeper
-	page     string // file of the page for auditors
+	// privacyKey is the path of its key file.
+	privacyKey string
+	page       string // file of the page for auditors
 }
 
 // config holds what a node is made of.
@@ -266,9 +268,10 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 		Store: approval.Store{Updater: s, Approvals: s.Approvals, Projects: s.Projects}, Views: live, Publish: webhooks.Publish, Site: "https://tenet.example.com",
 		Poll: 50 * time.Millisecond, Logger: logger, Now: n.now, InForce: n.logged,
 	})
+	n.privacyKey = filepath.Join(t.TempDir(), "privacy.key")
 	n.privacy = privacy.New(privacy.Config{
 		Store: s, Read: s.PersonalKeys, Retention: s.Retention, Projects: s.Projects, Audit: s.Audit, Now: n.now, Explained: n.logged.CheckStored,
-		Key: privacy.NewKeyFile(filepath.Join(t.TempDir(), "privacy.key"), true),
+		Key: privacy.NewKeyFile(n.privacyKey, true),
 	})
 	cfg := config{
 		Approvals: approvals,
