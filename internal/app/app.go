@@ -112,7 +112,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 	}
 	a.watch = provider.NewWatch(a.models.judge, log)
 	a.gauged = gauge(&a.models, a.watch, log)
-	if a.store, err = openStore(ctx, cfg, log, o.Edge != nil); err != nil {
+	if a.store, err = openSized(ctx, cfg, log, o.Edge != nil); err != nil {
 		return nil, err
 	}
 	a.stopLast(a.store.Close)

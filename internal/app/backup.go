@@ -115,7 +115,7 @@ func PlanMigration(ctx context.Context, cfg config.Config) (MigrationPlan, error
 
 // Migrate brings a database up to date, as each start of a server does.
 func Migrate(ctx context.Context, cfg config.Config, log *slog.Logger) error {
-	s, err := openStore(ctx, cfg, log, false)
+	s, err := openStore(ctx, cfg, log)
 	if err != nil {
 		return err
 	}
