@@ -39,6 +39,12 @@ func startAt(t *testing.T, command, addr string, settings ...string) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return startProgram(t, program, command, addr, settings...)
+}
+
+// startProgram is startAt for a program of any version.
+func startProgram(t *testing.T, program, command, addr string, settings ...string) *node {
+	t.Helper()
 	n := &node{url: "http://" + addr, cmd: exec.Command(program)}
 	// Under this name the test binary is the real command line; see TestMain.
 	n.cmd.Args = append([]string{"tenet", command, "--listen", addr}, settings...)

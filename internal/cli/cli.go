@@ -83,7 +83,7 @@ type grammar struct {
 	Usage       usageCommand        `cmd:"" data:"read" help:"Sum up calls, tokens and cost of models."`
 	Backup      backupCommand       `cmd:"" help:"Copy the embedded database while it is in use, and check the copy."`
 	Restore     restoreCommand      `cmd:"" help:"Make a copy the embedded database."`
-	DB          dbCommands          `cmd:"" name:"db" help:"Bring the database up to date."`
+	DB          dbCommands          `cmd:"" name:"db" help:"Bring the database up to date, and spread it over servers."`
 	Config      configCommands      `cmd:"" help:"Show the settings in force."`
 	Doctor      doctorCommand       `cmd:"" help:"Look for what is wrong with the settings, the server, the models, the clocks and the hooks."`
 	Upgrade     upgradeCommand      `cmd:"" help:"Ask whether a newer release exists."`
