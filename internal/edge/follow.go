@@ -54,6 +54,7 @@ type Follower struct {
 	body    []byte // of the bundle, compressed; deltas change what it holds
 	size    int64  // of that
 	signed  time.Time
+	vouched time.Time // when a head came by another way than the place
 	problem string
 	pinned  bool
 	again   chan struct{}
@@ -258,6 +259,24 @@ func (f *Follower) vouch(signedNote string, keep bool) error {
 	return nil
 }
 
+// Vouch notes a signed head that came by another way than the place, such as in the answer to a report. Where it is that of the bundle in use, the next look at
+// the place can wait. Any other says nothing: the place shows whether there is a newer bundle.
+func (f *Follower) Vouch(signedNote string) {
+	if f.vouch(signedNote, true) != nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.vouched = f.cfg.Now()
+}
+
+// mayWait reports whether a head came so lately that the place need not be looked at. After a look that has failed it is looked at again.
+func (f *Follower) mayWait() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.problem == "" && !f.vouched.IsZero() && f.cfg.Now().Sub(f.vouched) < f.cfg.Every+f.cfg.Every/2
+}
+
 // Age returns for how long nobody has vouched that the bundle in use is the newest.
 func (f *Follower) Age() time.Duration {
 	f.mu.Lock()
@@ -317,6 +336,9 @@ func (f *Follower) Run(ctx context.Context) {
 		case <-f.again:
 		case <-news:
 		case <-tick.C:
+			if f.mayWait() {
+				continue
+			}
 		}
 		before := f.Problem()
 		if err := f.Fetch(ctx); err != nil && ctx.Err() == nil && err.Error() != before {
