@@ -2289,6 +2289,8 @@ export interface Dormant {
 }
 
 export interface EdgeOrders {
+  /** Signed head of the newest bundle of the edge's environment, by which the server vouches for it. Only in the answer to a report. */
+  bundle_head?: string;
   /** True if the edge was forgotten: the server takes no more of its records, and it is to answer no evaluations. */
   forgotten?: boolean;
   /** Answer no evaluations. */

@@ -2736,6 +2736,8 @@ class Dormant(Struct, kw_only=True, omit_defaults=True):
 
 
 class EdgeOrders(Struct, kw_only=True, omit_defaults=True):
+    bundle_head: str | None = None
+    """Signed head of the newest bundle of the edge's environment, by which the server vouches for it. Only in the answer to a report."""
     forgotten: bool | None = None
     """True if the edge was forgotten: the server takes no more of its records, and it is to answer no evaluations."""
     paused: bool | None = None
