@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"tenet/internal/discover"
 	"tenet/internal/discover/prose"
 )
 
@@ -28,6 +29,16 @@ func TestConfidenceIsAsFitted(t *testing.T) {
 	}
 	if !strings.Contains(string(guide), table(bins)) {
 		t.Errorf("docs/discovery-quality.md lacks the table of reliability:\n%s", table(bins))
+	}
+	if !strings.HasSuffix(discover.ReliabilityTable, "\n"+table(bins)) {
+		t.Errorf("internal/discover/reliability.txt does not end in the table of reliability")
+	}
+	var judged, right float64
+	for _, r := range discover.Reliability().Ranges {
+		judged, right = judged+float64(r.Candidates), right+float64(r.Candidates)*r.Rules
+	}
+	if int(judged) != len(rows) || right/judged < 0.85 {
+		t.Errorf("the table has %g candidates, of which %.2f were rules", judged, right/judged)
 	}
 	if brier > 0.1 {
 		t.Errorf("the Brier score is %.3f", brier)

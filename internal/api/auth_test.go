@@ -68,6 +68,7 @@ var accessTable = map[string]access{
 	"list-scan-files":     {auth.Viewer, "GET /api/v1/discover/scans/x/files?project_id=pay", "project"},
 	"merge-candidate":     {auth.Reviewer, "POST /api/v1/discover/candidates/x/merge?project_id=pay", "project"},
 	"reopen-candidate":    {auth.Reviewer, "POST /api/v1/discover/candidates/x/reopen?project_id=pay", "project"},
+	"get-reliability":     {auth.Viewer, "GET /api/v1/discover/reliability?project_id=pay", "project"},
 	"list-exclusions":     {auth.Viewer, "GET /api/v1/discover/exclusions?project_id=pay", "project"},
 	"create-exclusion":    {auth.Reviewer, "POST /api/v1/discover/exclusions?project_id=pay", "project"},
 	"delete-exclusion":    {auth.Reviewer, "DELETE /api/v1/discover/exclusions/x?project_id=pay", "project"},

@@ -56,6 +56,10 @@ func (s Discovery) Routes(r *rest.Router) {
 	}, func(ctx context.Context, in *scanRef) (wire.Scan, error) {
 		return s.Discovery.GetScan(ctx, rest.Project(ctx), in.ScanID)
 	})
+	rest.Handle(r, rest.Operation{
+		ID: "get-reliability", Route: op.GetReliability.Route(), Role: auth.Viewer, Summary: "Get how often candidates of a confidence are rules",
+		Description: "Measured on candidates that people have judged, and the same for all projects.",
+	}, func(context.Context, *rest.None) (wire.Reliability, error) { return discover.Reliability(), nil })
 	s.archiveRoutes(r)
 	s.candidateRoutes(r)
 	s.triageRoutes(r)

@@ -5,6 +5,7 @@ import (
 
 	"tenet/internal/api/rest"
 	"tenet/internal/auth"
+	"tenet/internal/hierarchy"
 	"tenet/internal/wire"
 	"tenet/internal/wire/op"
 )
@@ -22,7 +23,10 @@ type Recorded interface {
 }
 
 // Records serves recorded evaluations and the feedback on them.
-type Records struct{ Recorded Recorded }
+type Records struct {
+	Recorded Recorded
+	Nodes    *hierarchy.Hierarchy
+}
 
 // evaluationRef names an evaluation in a path.
 type evaluationRef struct {
@@ -90,6 +94,9 @@ func (e Records) Routes(r *rest.Router) {
 	})
 }
 
-func (e Records) list(ctx context.Context, in *wire.EvaluationQuery) (wire.EvaluationPage, error) {
+func (e Records) list(ctx context.Context, in *wire.EvaluationQuery) (out wire.EvaluationPage, err error) {
+	if in.NodeID, _, err = e.Nodes.NodeID(ctx, rest.Project(ctx), in.NodeID); err != nil {
+		return out, err
+	}
 	return e.Recorded.List(ctx, rest.Project(ctx), *in)
 }

@@ -40,6 +40,7 @@ import (
 	"tenet/internal/document"
 	"tenet/internal/evaluate"
 	"tenet/internal/evaluate/find"
+	"tenet/internal/evaluate/record"
 	"tenet/internal/evidence"
 	"tenet/internal/fleet"
 	"tenet/internal/health"
@@ -148,7 +149,7 @@ func (n *node) serve() {
 	c.Config.Served = CountRules(c.Config.Registry, c.Catalog, c.Logger)
 	n.Server = rest.New(c.Config,
 		Rules{c.Catalog, &catalog.Lists{Views: n.live, Health: n.store.Health, Tests: n.store.TestCases}, c.Sandbox, sandbox.Replays{Views: n.live, Effects: evaluate.Effects{Evaluator: c.Evaluator}}, c.Logger}, Revisions{catalog.NewRevisions(c.Catalog, catalog.Reviewing{Tester: sandbox.Confirmed{Sandbox: c.Sandbox}}), c.Sandbox}, RuleFiles{c.Catalog}, Relationships{c.Catalog}, Federation{c.Hierarchy, c.Releases},
-		Bundles{c.Bundles}, Fleet{c.Fleet}, Waivers{c.Waivers}, Retention{retention.New(retention.Config{Store: n.store, Read: n.store.Retention, Index: c.Evaluator, Now: n.now})}, Privacy{privacy.People{Keeper: n.privacy, Index: c.Evaluator}}, Approvals{approval.Asking{Approvals: c.Approvals, Recorded: c.answering}}, Queue{c.Queue}, Projects{c.Projects}, Keys{c.Keys}, Acting{c.Acting}, SignIn{Keys: c.Keys}, Evaluations{c.answering, c.Releases, answered}, Records{c.answering},
+		Bundles{c.Bundles}, Fleet{c.Fleet}, Waivers{c.Waivers}, Retention{retention.New(retention.Config{Store: n.store, Read: n.store.Retention, Index: c.Evaluator, Node: c.Hierarchy.NodeID, Now: n.now})}, Privacy{privacy.People{Keeper: n.privacy, Index: c.Evaluator}}, Approvals{approval.Asking{Approvals: c.Approvals, Recorded: c.answering}}, Queue{c.Queue}, Projects{c.Projects}, Keys{c.Keys, c.Hierarchy}, Acting{c.Acting}, SignIn{Keys: c.Keys}, Evaluations{c.answering, c.Releases, answered}, Records{c.answering, c.Hierarchy},
 		Agents{c.Agents, "/rest", answered}, Search{c.Search, c.Releases}, Documents{c.Documents}, DocumentSearch{c.Documents, c.DocumentSearch},
 		Discovery{c.Discover}, Conflicts{c.Conflicts, c.Jobs, c.Catalog}, Similar{c.Conflicts}, Releases{c.Releases}, Audit{n.store.Audit, n.store.Projects, c.Catalog, trail.New(trail.Store{Audit: n.store.Audit, Projects: n.store.Projects, Rules: n.store.Rules}, newIndex(n.store)), evidence.NewBook(evidence.Config{}), n.store.Logs, n.logged, evidence.NewLog(n.store.Logs), n.store.Rules}, Tiles{evidence.NewLog(n.store.Logs), n.store.Logs}, AuditorPage{n.page}, Jobs{c.Jobs}, operations(n.store, c.Logger),
 		Alerts{c.Alerts}, Insights{c.Health, sampling.New(sampling.Config{Read: n.store.Samples, Rules: n.store.Rules, Now: n.now}), n.store.Projects}, Webhooks{c.Webhooks}, Ingest{c.Ingest, c.answering}, Playground{c.Sandbox, c.Catalog},
@@ -319,12 +320,17 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 	cfg.Queue = queue.New(queue.Config{
 		Store: queue.Store{Updater: s, Queue: s.Queue}, Now: time.Now,
 		Snapshots: func(context.Context, string, int) ([]queue.Snapshot, error) { return nil, nil },
-		Describe: func(ctx context.Context, projectID, id string) (title, detail string, err error) {
-			rec, err := cfg.Evaluator.Get(ctx, projectID, id)
-			if err != nil {
-				return "", "", err
+		Describe: func(ctx context.Context, projectID string, seqs []int64) (map[int64]queue.Description, error) {
+			entries, err := cfg.Evaluator.Entries(ctx, projectID, seqs)
+			found := map[int64]queue.Description{}
+			for i := range entries {
+				o, err := record.OutlineOf(&entries[i])
+				if err != nil {
+					return nil, err
+				}
+				found[entries[i].Seq] = queue.Description{Title: o.Subject.Action}
 			}
-			return rec.Subject.Action, "", nil
+			return found, err
 		},
 	})
 	cfg.Health = health.New(health.Config{Store: health.Store{Updater: s, Alerts: s.Alerts, Audit: s.Audit, Counts: s.Counts, Feedback: s.Feedback, Health: s.Health, Projects: s.Projects, Rules: s.Rules, Releases: s.Releases, TestCases: s.TestCases, Waivers: s.Waivers}, Views: live, Alerts: cfg.Alerts})

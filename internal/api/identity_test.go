@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tenet/internal/audit"
 	"tenet/internal/auth"
 	"tenet/internal/rule"
 	"tenet/internal/store"
@@ -210,7 +211,16 @@ func TestKeyOfANodeEvaluatesThere(t *testing.T) {
 	team := addNode("payments", "team", root)
 	project := addNode("billing", "project", team, "acme/billing")
 	other := addNode("people", "team", root)
-	made := n.newKey(fields{"name": "team", "role": "evaluator", "scopes": []string{"evaluate"}, "node_id": team, "project_id": "default"})
+	key := fields{"name": "team", "role": "evaluator", "scopes": []string{"evaluate"}, "node_id": "ACME/Payments", "project_id": "default"}
+	made := n.newKey(key)
+	if made.NodeID != team {
+		t.Errorf("the key is limited to %q, want the id of the node that the path names", made.NodeID)
+	}
+	for node, project := range map[string]string{"acme/nowhere": "default", audit.NewID(): "default", "acme/payments": "*"} {
+		key["node_id"], key["project_id"] = node, project
+		n.call("POST", keysPath, key).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "node_id")
+	}
+	admin := n.key
 	n.key = made.Secret
 	evaluate := func(body fields) *rule.Evaluation {
 		t.Helper()
@@ -230,6 +240,23 @@ func TestKeyOfANodeEvaluatesThere(t *testing.T) {
 	for _, id := range []string{root, other, "none"} {
 		n.call("POST", evaluatePath, fields{"facts": fields{"a": 1}, "node_id": id}).wantProblem(http.StatusForbidden, rule.CodeForbidden)
 		n.call("POST", "/api/v1/evaluate/applicable-rules", fields{"node_id": id}).wantProblem(http.StatusForbidden, rule.CodeForbidden)
+	}
+
+	n.key = admin
+	for node, want := range map[string]int{"acme/payments": 1, team: 1, "billing": 2, "acme/people": 0, audit.NewID(): 0} {
+		if page := into[wire.EvaluationPage](n.call("GET", "/api/v1/evaluations?node_id="+node, nil).want(http.StatusOK)); page.Total != want {
+			t.Errorf("%d evaluations at %s, want %d", page.Total, node, want)
+		}
+	}
+	n.call("GET", "/api/v1/evaluations?node_id=acme/nowhere", nil).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "node_id")
+	hold := func(node string) fields { return fields{"reason": "A claim.", "node_id": node} }
+	if h := into[rule.LegalHold](n.call("POST", holdsPath, hold("acme/payments/billing")).want(http.StatusCreated)); h.NodeID != project || *h.Evaluations != 2 {
+		t.Errorf("the hold is on %q and covers %d evaluations", h.NodeID, *h.Evaluations)
+	}
+	n.call("DELETE", "/api/v1/federations/"+project, nil).want(http.StatusNoContent)
+	n.call("POST", holdsPath, hold(project)).want(http.StatusCreated) // records name it
+	for _, node := range []string{"acme/payments/billing", audit.NewID()} {
+		n.call("POST", holdsPath, hold(node)).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "node_id")
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"tenet/internal/api/rest"
 	"tenet/internal/auth"
+	"tenet/internal/hierarchy"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/wire"
@@ -15,7 +16,10 @@ import (
 )
 
 // Keys serves the API keys.
-type Keys struct{ Keys *auth.Keys }
+type Keys struct {
+	Keys  *auth.Keys
+	Nodes *hierarchy.Hierarchy
+}
 
 // Routes implements [rest.Resource].
 func (s Keys) Routes(r *rest.Router) {
@@ -111,10 +115,31 @@ func (s Keys) create(ctx context.Context, _ *rest.None, body *wire.CreateKey) (o
 	if err := s.mayBeFirst(ctx, projectID, role); err != nil {
 		return out, err
 	}
+	if body.NodeID, err = s.node(ctx, projectID, body.NodeID); err != nil {
+		return out, err
+	}
 	k, secret, err := s.Keys.Create(ctx, auth.NewKey{
 		ProjectID: projectID, Name: body.Name, Role: role, ExpiresAt: body.ExpiresAt, Owner: body.Owner, Agent: body.Agent, Limits: body.KeyLimits,
 	})
 	return wire.CreatedKey{Key: keyOf(k), Secret: secret}, err
+}
+
+// node returns the id of the federation node to which a key is to be limited. A key for all projects takes an id: paths are those of one project.
+func (s Keys) node(ctx context.Context, projectID, name string) (string, error) {
+	if name == "" {
+		return "", nil
+	}
+	if projectID == store.AllProjects {
+		if !rule.IsID(name) {
+			return "", rest.InvalidField("node_id", "is a path or a name, which is of one project; give the id of the node, or the key's project")
+		}
+		return strings.ToLower(name), nil
+	}
+	id, exists, err := s.Nodes.NodeID(ctx, projectID, name)
+	if err == nil && !exists {
+		err = rest.InvalidField("node_id", "names no federation node of the project; give a path such as acme/payments, or an id")
+	}
+	return id, err
 }
 
 // mayBeFirst keeps the local user from locking everybody out: once a key exists, only keys can make others.

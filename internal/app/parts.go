@@ -270,7 +270,7 @@ func (a *App) assembleJudging(p *parts, registry *prometheus.Registry, jobs job.
 		Publish: p.webhooks.Publish, Part: m.sampled(cfg.JudgeSamples), Now: now, Logger: log,
 	})
 	p.retention = retention.New(retention.Config{
-		Store: s, Read: s.Retention, Index: p.evaluator, Now: now, Server: map[string]time.Duration{
+		Store: s, Read: s.Retention, Index: p.evaluator, Node: p.hierarchy.NodeID, Now: now, Server: map[string]time.Duration{
 			rule.KeptEvaluations: time.Duration(cfg.RecordRetention) * day, rule.KeptSubmissions: cfg.SubmissionRetention, rule.KeptScans: time.Duration(cfg.ScanRetention) * day,
 		},
 	})

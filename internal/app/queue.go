@@ -125,37 +125,49 @@ func awaited(ctx context.Context, from store.ReleaseReader, projectID string, li
 	return out, err
 }
 
-// describe says what a recorded evaluation was about: its action, or else its facts or files, and which rules ask for a confirmation.
-func (p *parts) describe(ctx context.Context, projectID, id string) (title, detail string, err error) {
-	rec, err := p.evaluator.Get(ctx, projectID, id)
-	if record.IsPruned(err) {
-		return "An evaluation whose record was removed under the retention setting", "", nil
-	}
+// describe says what recorded evaluations were about: their actions, or else their facts or files, and which rules ask for a confirmation. What records
+// hold encrypted stays out of it, since the queue keeps it.
+func (p *parts) describe(ctx context.Context, projectID string, seqs []int64) (map[int64]queue.Description, error) {
+	entries, err := p.evaluator.Entries(ctx, projectID, seqs)
 	if err != nil {
-		return "", "", err
+		return nil, err
 	}
-	if rec.Personal != nil { // the queue stores it
-		rec = rec.Strip(rec.Personal.Fields)
+	found := make(map[int64]queue.Description, len(entries))
+	for i := range entries {
+		o, err := record.OutlineOf(&entries[i])
+		switch {
+		case record.IsPruned(err):
+			found[entries[i].Seq] = queue.Description{Title: "An evaluation whose record was removed under the retention setting"}
+		case err != nil:
+			return nil, err
+		default:
+			found[entries[i].Seq] = descriptionOf(o)
+		}
 	}
-	s, ev := &rec.Subject, rec.Evaluation
+	return found, nil
+}
+
+func descriptionOf(o *record.Outline) (d queue.Description) {
 	switch {
-	case s.Action != "":
-		title = s.Action
-	case s.Intent != "":
-		title = s.Intent
-	case len(rec.Kinds) > 0:
-		title = "A subject of the kind " + strings.ReplaceAll(string(rec.Kinds[0]), "_", " ")
+	case o.Subject.Action != "":
+		d.Title = o.Subject.Action
+	case o.Subject.Intent != "":
+		d.Title = o.Subject.Intent
+	case len(o.Kinds) > 0:
+		d.Title = "A subject of the kind " + strings.ReplaceAll(string(o.Kinds[0]), "_", " ")
 	default:
-		title = "A subject of which nothing was kept"
+		d.Title = "A subject of which nothing was kept"
 	}
-	where := []string{text.Plural(ev.RulesUncertain, "rule") + " to be confirmed"}
-	if ev.RulesUncertain == 0 && len(ev.Notices) > 0 {
-		where[0] = ev.Notices[0]
+	uncertain := o.Count(rule.NeedsConfirmation)
+	where := []string{text.Plural(uncertain, "rule") + " to be confirmed"}
+	if uncertain == 0 && len(o.Evaluation.Notices) > 0 {
+		where[0] = o.Evaluation.Notices[0]
 	}
-	for _, place := range [][2]string{{"in", s.Repository}, {"scope", s.Scope}} {
+	for _, place := range [][2]string{{"in", o.Subject.Repository}, {"scope", o.Subject.Scope}} {
 		if place[1] != "" {
 			where = append(where, fmt.Sprintf("%s %s", place[0], place[1]))
 		}
 	}
-	return title, strings.Join(where, ", "), nil
+	d.Detail = strings.Join(where, ", ")
+	return d
 }

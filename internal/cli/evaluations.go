@@ -39,7 +39,7 @@ type evaluationsListCommand struct {
 	Mode        string   `placeholder:"MODE" help:"Only preflight or posthoc."`
 	Environment string   `placeholder:"ENVIRONMENT" help:"Only those judged by the rules of production, staging or development."`
 	Snapshot    string   `placeholder:"ID" help:"Only those judged by this snapshot."`
-	Node        string   `placeholder:"NODE" help:"Only those of this federation node."`
+	Node        string   `placeholder:"NODE" help:"Only those of this federation node, such as acme/payments."`
 	PersonalKey string   `placeholder:"KEY" help:"Only those about the person of this key, as tenet privacy find prints it."`
 	Undecided   string   `placeholder:"REASON" help:"Only those that need confirmation for this reason: softened, doubtful, check_open, unexamined, no_model, no_answer, not_asked, uncovered, below_floor, nothing_given or other."`
 	limit

@@ -33,7 +33,7 @@ type keysCreateCommand struct {
 	Owner       string        `placeholder:"PERSON" help:"Person to whom the key belongs, such as corp:ann@example.com; by default the person who makes it."`
 	Agent       string        `placeholder:"AGENT" help:"Agent that uses the key, if it is an agent's: records name it as verified."`
 	Only        []string      `placeholder:"SCOPE" help:"Only operations of this scope: evaluate or read; several times for both."`
-	AtNode      string        `placeholder:"ID" help:"Evaluate at this federation node and below it only; goes with --only evaluate."`
+	AtNode      string        `placeholder:"NODE" help:"Evaluate at this federation node, such as acme/payments, and below it only; goes with --only evaluate."`
 	From        []string      `placeholder:"NETWORK" help:"Only from this network or address, such as 10.1.0.0/16; repeatable."`
 	Rate        float64       `placeholder:"N" help:"Requests per second, on each server."`
 	Burst       int           `placeholder:"N" help:"Requests at once above the rate; by default twice the rate."`

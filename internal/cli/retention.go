@@ -188,7 +188,7 @@ type holdsPlaceCommand struct {
 	Reason     string `required:"" placeholder:"TEXT" help:"Why the records must be kept."`
 	Rule       string `placeholder:"RULE" help:"Only evaluations in which this rule has a verdict: its id or slug."`
 	Scope      string `placeholder:"SCOPE" help:"Only of this scope and narrower ones."`
-	Node       string `placeholder:"ID" help:"Only of this federation node."`
+	Node       string `placeholder:"NODE" help:"Only of this federation node, such as acme/payments."`
 	Repository string `placeholder:"NAME" help:"Only about this repository."`
 	Actor      string `placeholder:"NAME" help:"Only those that this actor asked for, such as key:ci."`
 	Since      string `placeholder:"WHEN" help:"Only from this date or time on, or as many days back as 30d."`

@@ -57,6 +57,15 @@ func scanTitle(s *wire.Scan) string {
 	return "files"
 }
 
+// confidencePage shows how often candidates of a confidence are rules.
+func confidencePage(p *page) error {
+	table, err := client.Get(p.ctx, p.api, op.GetReliability)
+	if err != nil {
+		return err
+	}
+	return p.show(head{Title: "What the confidence means", Nav: discoveryName}, confidenceView(p, table))
+}
+
 // newScanPage shows the form that starts a scan.
 func newScanPage(p *page) error {
 	form := entry{values: p.r.URL.Query()}

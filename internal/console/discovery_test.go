@@ -130,6 +130,7 @@ func discoveryScreens(n *node) []screen {
 		{"a candidate", "/p/default/discovery/candidates/" + candidates[0], "Candidate", []string{
 			"docs/policy.md:", "Marked: ", "FIN-001", "Never from", "Approve", "Number 1 of 3 left",
 		}},
+		{"what the confidence means", "/p/default/discovery/confidence", "What the confidence means", []string{"0.95 to 1.00", "368", "97 %"}},
 		{"left out of scans", "/p/default/discovery/exclusions", "Left out of scans", []string{"Scans leave out no folder of this project."}},
 	}
 }

@@ -152,7 +152,7 @@ func keysView(p *page, v *keys) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = fill(&v.form, asked{name: "node_id", label: "Only at federation node", hint: "Id of the node; goes with evaluate only.", max: 200}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = fill(&v.form, asked{name: "node_id", label: "Only at federation node", hint: "Its path, such as acme/payments; goes with evaluate only.", max: 200}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

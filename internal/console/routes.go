@@ -166,6 +166,7 @@ func routes() []route {
 		{pattern: "GET /p/{project}/discovery", show: scanList, role: auth.Viewer},
 		{pattern: "GET /p/{project}/discovery/new", show: newScanPage, role: auth.Reviewer},
 		{pattern: "POST /p/{project}/discovery/new", show: startScan, role: auth.Reviewer, upload: true},
+		{pattern: "GET /p/{project}/discovery/confidence", show: confidencePage, role: auth.Viewer},
 		{pattern: "GET /p/{project}/discovery/exclusions", show: exclusionList, role: auth.Viewer},
 		{pattern: "POST /p/{project}/discovery/exclusions", show: addExclusion, role: auth.Reviewer},
 		{pattern: "POST /p/{project}/discovery/exclusions/{id}/lift", show: liftExclusion, role: auth.Reviewer},

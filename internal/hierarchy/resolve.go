@@ -20,6 +20,22 @@ const (
 	maxDistances = 200    // that are compared letter by letter
 )
 
+// NodeID returns the id of the node of a project that a name means, see [federation.IDOf], and whether the node exists. An empty name means none.
+func (h *Hierarchy) NodeID(ctx context.Context, projectID, name string) (id string, exists bool, err error) {
+	if strings.TrimSpace(name) == "" {
+		return "", false, nil
+	}
+	view, err := h.views.View(ctx, projectID)
+	if err != nil {
+		return "", false, err
+	}
+	if id, err = federation.IDOf(view.Federation(), name); err != nil {
+		return "", false, err
+	}
+	_, exists = view.Federation().Node(id)
+	return id, exists, nil
+}
+
 // Resolve returns the node of a repository with the globs that lead to it, or the nearest ones if none does; invalid without a name.
 func (h *Hierarchy) Resolve(ctx context.Context, projectID, repository string) (wire.ResolvedRepository, error) {
 	name := rule.ParseRepository(repository)

@@ -201,7 +201,7 @@ var table = map[string]row{
 	"/bench/commands":     {layer: command, imports: []string{"catalog", "check", "subject", "/packs"}},
 	"/bench/demo":         {layer: command, imports: []string{"app", "client", "config", "rule", "store/sqlstore"}},
 	"/bench/lexicon":      {layer: command},
-	"/bench/discovery":    {layer: command, imports: []string{"discover/assistant", "discover/comment", "discover/policy", "discover/prose", "discover/source"}},
+	"/bench/discovery":    {layer: command, imports: []string{"discover/assistant", "discover/comment", "discover/policy", "discover/prose", "discover/source"}, tests: []string{"discover"}},
 	"/sdk/generate":       {layer: command},
 	"/bench/search":       {layer: command, imports: []string{"corpus", "rule", "store"}},
 

@@ -21,7 +21,9 @@ import (
 type waiting struct {
 	items []wire.QueueItem
 	words []string // the title and the detail of each in lower case; an evaluation is described later
-	more  bool     // than items has
+	// entries are those of evaluations; nil for other kinds.
+	entries []entry
+	more    bool // than items has
 }
 
 // collectEach lists what waits in several projects, and the kinds of which more waits than it has looked at.
@@ -47,7 +49,11 @@ func (q *Queue) collectEach(ctx context.Context, places []string, now time.Time)
 		rows = slices.Grow(rows, all)
 		for i, list := range lists {
 			for j := range list.items {
-				rows = append(rows, marked(row{item: &list.items[j], words: list.words[j]}, marks, now))
+				r := row{item: &list.items[j], words: list.words[j]}
+				if list.entries != nil {
+					r.entry = list.entries[j]
+				}
+				rows = append(rows, marked(r, marks, now))
 			}
 			if kind := wire.QueueKinds[i]; list.more && !slices.Contains(cut, kind) {
 				cut = append(cut, kind)
@@ -172,6 +178,9 @@ func (q *Queue) read(ctx context.Context, projectID string, kind wire.QueueKind,
 		w := &list[i]
 		out.items[i] = wire.QueueItem{Kind: kind, ID: w.ID, ProjectID: w.ProjectID, Since: w.Since, By: w.By}
 		fill(&out.items[i], w)
+		if kind == wire.QueueEvaluation {
+			out.entries = append(out.entries, entry{w.ProjectID, w.Seq, w.Pruned})
+		}
 	}
 	return out.withWords(), nil
 }
@@ -276,8 +285,8 @@ func fillApproval(item *wire.QueueItem, w *store.Waiting) {
 	item.Detail = strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "; ")
 }
 
-// fillEvaluation leaves the title to [Queue.describe], which reads the record.
-func fillEvaluation(item *wire.QueueItem, w *store.Waiting) { item.Detail = w.Ref }
+// fillEvaluation leaves the title and the detail to [Queue.describe], which reads the record.
+func fillEvaluation(*wire.QueueItem, *store.Waiting) {}
 
 func snapshotItem(ctx context.Context, s *Snapshot) wire.QueueItem {
 	item := wire.QueueItem{Kind: wire.QueueSnapshot, ID: s.ID, ProjectID: s.ProjectID, Title: s.Name, Since: s.Since, By: s.By}

@@ -144,11 +144,14 @@ func (q *Queue) settle(ctx context.Context, ref wire.QueueRef, action wire.Queue
 	if action != wire.QueueSettle && action != wire.QueueReopen {
 		return Outcome{}, Unknown(ref.Kind, action)
 	}
-	if _, _, err := q.cfg.Describe(ctx, ref.ProjectID, ref.ID); err != nil {
-		return Outcome{}, err
-	}
 	now, who := rule.Instant(q.cfg.Now()), auth.ActorFrom(ctx).Name
 	err := q.cfg.Store.Update(ctx, func(tx store.Tx) error {
+		switch e, err := tx.Audit.Get(ctx, ref.ProjectID, ref.ID); {
+		case rule.CodeOf(err) == rule.CodeNotFound, err == nil && e.Kind != audit.KindEvaluation:
+			return rule.NotFound(string(ref.Kind), ref.ID)
+		case err != nil:
+			return err
+		}
 		m, err := tx.Queue.Mark(ctx, ref.ProjectID, string(ref.Kind), ref.ID)
 		if err != nil {
 			return err

@@ -12,10 +12,10 @@ const (
 // place names a list: of a kind in a project, or in all.
 type place struct{ projectID, kind string }
 
-// kept holds lists as the database had them at a version. Nobody changes them. It is safe for concurrent use.
-type kept[V any] struct {
+// kept holds what was read from the database at a version, such as lists. Nobody changes it. It is safe for concurrent use.
+type kept[K comparable, V any] struct {
 	mu    sync.Mutex
-	lists map[place]versioned[V]
+	lists map[K]versioned[V]
 	size  int
 }
 
@@ -26,7 +26,7 @@ type versioned[V any] struct {
 }
 
 // get returns a list of a version, if it is kept.
-func (k *kept[V]) get(p place, version int64) (list V, ok bool) {
+func (k *kept[K, V]) get(p K, version int64) (list V, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	v, ok := k.lists[p]
@@ -34,7 +34,7 @@ func (k *kept[V]) get(p place, version int64) (list V, ok bool) {
 }
 
 // put keeps a list in place of an older version, and drops all others once they are too large together. One that is too large itself is not kept.
-func (k *kept[V]) put(p place, version int64, list V, size int) {
+func (k *kept[K, V]) put(p K, version int64, list V, size int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	had, again := k.lists[p]
@@ -49,7 +49,7 @@ func (k *kept[V]) put(p place, version int64, list V, size int) {
 		return
 	}
 	if k.lists == nil || k.size+size > maxKept {
-		k.lists, k.size = map[place]versioned[V]{}, 0
+		k.lists, k.size = map[K]versioned[V]{}, 0
 	}
 	k.lists[p] = versioned[V]{version, list, size}
 	k.size += size

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"tenet/internal/auth"
 	"tenet/internal/rule"
 	"tenet/internal/store"
@@ -45,12 +43,15 @@ type Config struct {
 	Deciders map[wire.QueueKind]Decider
 	// Snapshots lists the snapshots of a project, or of all, that an environment's gates let pass only after more approvals.
 	Snapshots func(ctx context.Context, projectID string, limit int) ([]Snapshot, error)
-	// Describe says what an evaluation was about.
-	Describe func(ctx context.Context, projectID, id string) (title, detail string, err error)
+	// Describe returns what evaluations of a project were about, by their numbers in the audit chain.
+	Describe func(ctx context.Context, projectID string, seqs []int64) (map[int64]Description, error)
 	Now      func() time.Time
 	// Logger logs faults of the server; nil discards them.
 	Logger *slog.Logger
 }
+
+// Description says what an evaluation was about.
+type Description struct{ Title, Detail string }
 
 // Snapshot is a snapshot that waits for approvals.
 type Snapshot struct {
@@ -64,8 +65,9 @@ type Snapshot struct {
 // Queue lists what waits. It is safe for concurrent use.
 type Queue struct {
 	cfg   Config
-	items kept[waiting]
-	marks kept[map[wire.QueueRef]store.QueueMark]
+	items kept[place, waiting]
+	marks kept[place, map[wire.QueueRef]store.QueueMark]
+	about kept[entry, described] // what evaluations were about
 }
 
 // New makes a Queue.
@@ -102,7 +104,7 @@ func (q *Queue) List(ctx context.Context, projectID string, f Filter) (wire.Queu
 	}
 	found := slices.DeleteFunc(all, func(r row) bool { return !f.matches(&r, who.Name) })
 	if words := strings.Fields(strings.ToLower(f.Words)); len(words) > 0 {
-		if err := q.describeAll(ctx, found); err != nil {
+		if err := q.describe(ctx, found); err != nil {
 			return out, err
 		}
 		found = slices.DeleteFunc(found, func(r row) bool { return !r.mentions(words) })
@@ -116,12 +118,14 @@ func (q *Queue) List(ctx context.Context, projectID string, f Filter) (wire.Queu
 	sortRows(found, f.Order)
 	out.Total, out.Cut = len(found), cut
 	from := min(max(f.Offset, 0), len(found))
-	for _, r := range found[from:min(from+max(f.Limit, 0), len(found))] {
+	page := found[from:min(from+max(f.Limit, 0), len(found))]
+	if err := q.describe(ctx, page); err != nil {
+		return out, err
+	}
+	for _, r := range page {
 		item := *r.item
 		item.Assignee, item.SnoozedUntil = r.assignee, r.snoozed
-		if err := q.complete(ctx, &item); err != nil {
-			return out, err
-		}
+		complete(ctx, &item)
 		out.Items = append(out.Items, item)
 	}
 	return out, nil
@@ -131,6 +135,7 @@ func (q *Queue) List(ctx context.Context, projectID string, f Filter) (wire.Queu
 type row struct {
 	item     *wire.QueueItem
 	words    string // as in [waiting]
+	entry    entry  // of an evaluation
 	assignee string
 	snoozed  *time.Time // in the future
 }
@@ -154,11 +159,7 @@ func (f *Filter) matches(r *row, caller string) bool {
 
 // mentions reports whether the title and the detail of an item have all words, which are in lower case.
 func (r *row) mentions(words []string) bool {
-	content := r.words
-	if r.item.Kind == wire.QueueEvaluation {
-		content = wordsOf(r.item)
-	}
-	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(content, w) })
+	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(r.words, w) })
 }
 
 func wordsOf(item *wire.QueueItem) string { return strings.ToLower(item.Title + " " + item.Detail) }
@@ -183,37 +184,13 @@ func sortRows(rows []row, order string) {
 	})
 }
 
-// describe reads from its record what an evaluation was about, unless that was read already. Other items are described as they are listed.
-func (q *Queue) describe(ctx context.Context, item *wire.QueueItem) (err error) {
-	if item.Kind != wire.QueueEvaluation || item.Title != "" {
-		return nil
-	}
-	item.Title, item.Detail, err = q.cfg.Describe(ctx, item.ProjectID, item.ID)
-	return err
-}
-
-// describeAll describes rows side by side.
-func (q *Queue) describeAll(ctx context.Context, rows []row) error {
-	reading, ctx := errgroup.WithContext(ctx)
-	reading.SetLimit(readers)
-	for _, r := range rows {
-		if r.item.Kind == wire.QueueEvaluation && r.item.Title == "" {
-			reading.Go(func() error { return q.describe(ctx, r.item) })
-		}
-	}
-	return reading.Wait()
-}
-
 // complete adds what is worked out only for the items of a page.
-func (q *Queue) complete(ctx context.Context, item *wire.QueueItem) error {
-	if err := q.describe(ctx, item); err != nil {
-		return err
-	}
+func complete(ctx context.Context, item *wire.QueueItem) {
 	item.Title, item.Detail = text.FitRunes(item.Title, maxTitle, "…"), text.FitRunes(item.Detail, maxDetail, "…")
 	who := auth.ActorFrom(ctx)
 	if item.Actions != nil || who.May(auth.Reviewer, item.ProjectID) != nil {
 		item.Actions = []wire.QueueAction{}
-		return nil
+		return
 	}
 	item.Actions = offered[item.Kind]
 	own := item.By == who.Name
@@ -223,5 +200,4 @@ func (q *Queue) complete(ctx context.Context, item *wire.QueueItem) error {
 	if item.Kind == wire.QueueWaiver && own || item.Kind == wire.QueueRevision && (own || item.Stale) {
 		item.Actions = []wire.QueueAction{wire.QueueReject}
 	}
-	return nil
 }

@@ -46,6 +46,9 @@ func (k *Keeper) Place(ctx context.Context, projectID string, in wire.PlaceHold)
 	if err := validateHold(&h); err != nil {
 		return rule.LegalHold{}, err
 	}
+	if err := k.findNode(ctx, projectID, &h); err != nil {
+		return rule.LegalHold{}, err
+	}
 	covered, err := k.cfg.Index.Covered(ctx, projectID, &h)
 	if err != nil {
 		return rule.LegalHold{}, err
@@ -70,6 +73,23 @@ func validateHold(h *rule.LegalHold) error {
 	if h.Since != nil && h.Until != nil && !h.Until.After(*h.Since) {
 		p.Add("until", "is not after since")
 	}
+	return p.Err("the legal hold is invalid")
+}
+
+// findNode puts the id of the federation node of a hold in place of its path. A node that is gone can be held if records name it.
+func (k *Keeper) findNode(ctx context.Context, projectID string, h *rule.LegalHold) error {
+	id, exists, err := k.cfg.Node(ctx, projectID, h.NodeID)
+	if err != nil || exists || id == "" {
+		h.NodeID = id
+		return err
+	}
+	named, err := k.cfg.Index.Covered(ctx, projectID, &rule.LegalHold{NodeID: id})
+	if err != nil || named > 0 {
+		h.NodeID = id
+		return err
+	}
+	var p rule.Problems
+	p.Add("node_id", "is %q, which is no federation node, and no record names it; give a path such as acme/payments, or an id", h.NodeID)
 	return p.Err("the legal hold is invalid")
 }
 

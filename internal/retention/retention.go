@@ -25,7 +25,9 @@ type Config struct {
 	Store store.Updater
 	Read  store.RetentionReader
 	Index Index
-	Now   func() time.Time
+	// Node returns the id of the federation node that a name means, and whether the node exists. The error is invalid for a name that can mean none.
+	Node func(ctx context.Context, projectID, name string) (id string, exists bool, err error)
+	Now  func() time.Time
 	// Server has the times of the settings of the server by kind; 0 is without limit.
 	Server map[string]time.Duration
 }

@@ -31,7 +31,9 @@ type Waiting struct {
 	ID         string // of a revision as [RevisionID] writes it
 	Since      time.Time
 	By         string           // who has asked for the decision; empty if nobody has
-	Ref        string           // the scan of a candidate; the reason of a conflict; the mode of an evaluation
+	Ref        string           // the scan of a candidate; the reason of a conflict or a waiver
+	Seq        int64            // of an evaluation, its number in the audit chain
+	Pruned     bool             // of an evaluation whose record was removed
 	Confidence float64          // of a candidate or a conflict, 0 to 1
 	Rules      []*QueuedRule    // the rule itself; the rules of a conflict, the later one first; the rule of a waiver
 	Body       []byte           // of an approval, a [rule.Approval]

@@ -340,3 +340,18 @@ type FoundOne struct {
 	SourceFile  string  `json:"source_file" doc:"Where it was found."`
 	SourceLine  int     `json:"source_line" doc:"Line in that file."`
 }
+
+// Reliability compares the confidence of candidates with how often they were rules.
+type Reliability struct {
+	Candidates int               `json:"candidates" doc:"How many candidates people have judged for it. They are from texts that the reader was not tuned on."`
+	Ranges     []ConfidenceRange `json:"ranges" nullable:"false" doc:"Ranges of confidence, the lowest first."`
+}
+
+// ConfidenceRange is a range of confidence in [Reliability].
+type ConfidenceRange struct {
+	From       float64 `json:"from" doc:"Least confidence of the range."`
+	Until      float64 `json:"until" doc:"End of the range; the last one includes it."`
+	Candidates int     `json:"candidates" doc:"Candidates whose confidence was in the range."`
+	Confidence float64 `json:"confidence" doc:"Mean of their confidence."`
+	Rules      float64 `json:"rules" doc:"Share of them that were rules."`
+}

@@ -25,7 +25,7 @@ type EvaluationQuery struct {
 	Words       string     `query:"q" maxLength:"1000" doc:"Words that all occur in the subject: in its action, intent, facts, paths, diff or files." example:"refund invoice"`
 	Environment string     `query:"environment" doc:"Environment whose rules judged, as requested: production, staging or development."`
 	SnapshotID  string     `query:"snapshot_id" doc:"Snapshot whose rules judged."`
-	NodeID      string     `query:"node_id" doc:"Federation node, as requested or as applied."`
+	NodeID      string     `query:"node_id" doc:"Federation node, as requested or as applied: its id, its path, or its name if no other has it." example:"acme/payments"`
 	Fingerprint string     `query:"fingerprint" maxLength:"64" doc:"Fingerprint of a violation in the evaluation, or its beginning of at least 8 characters; the first 8 are compared." example:"5c1f0d1e7a0f"`
 	PersonalKey string     `query:"personal_key" maxLength:"64" doc:"Id of the key of a person whose data the record holds encrypted."`
 	Undecided   string     `query:"undecided" doc:"Why the overall verdict is NEEDS_CONFIRMATION: softened, doubtful, check_open, unexamined, no_model, no_answer, not_asked, uncovered, below_floor, nothing_given or other."`

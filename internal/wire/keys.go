@@ -9,7 +9,7 @@ import (
 // KeyLimits narrow the role of a key. Absent fields limit nothing.
 type KeyLimits struct {
 	Scopes   []string `json:"scopes,omitempty" nullable:"false" doc:"Only operations of these scopes: evaluate (ask for evaluations and for the rules that would apply) and read (read, change nothing)." example:"[\"evaluate\"]"`
-	NodeID   string   `json:"node_id,omitempty" maxLength:"200" doc:"Federation node: the key evaluates there or below it, and there if the request names none. Needs scopes evaluate."`
+	NodeID   string   `json:"node_id,omitempty" maxLength:"200" doc:"Federation node, by its id, its path, or its name if no other has it: the key evaluates there or below it, and there if the request names none. Needs scopes evaluate."`
 	Networks []string `json:"networks,omitempty" nullable:"false" maxItems:"100" doc:"Only from these networks or addresses." example:"[\"10.1.0.0/16\"]"`
 	Rate     float64  `json:"rate,omitempty" minimum:"0" maximum:"100000" doc:"Requests per second that it may make, on each node; the server's rate_limit if absent."`
 	Burst    int      `json:"burst,omitempty" minimum:"0" maximum:"100000" doc:"Requests that it may make at once above the rate; twice the rate if absent."`

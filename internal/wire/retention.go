@@ -41,7 +41,7 @@ type PlaceHold struct {
 	Reason     string     `json:"reason" maxLength:"1000" doc:"Why the records must be kept."`
 	Rule       string     `json:"rule,omitempty" maxLength:"256" doc:"Id or slug of a rule that has a verdict in them."`
 	Scope      string     `json:"scope,omitempty" maxLength:"256" doc:"Scope of their subjects, or a wider one."`
-	NodeID     string     `json:"node_id,omitempty" maxLength:"256" doc:"Federation node that they name."`
+	NodeID     string     `json:"node_id,omitempty" maxLength:"256" doc:"Federation node that they name: its id, its path, or its name if no other has it." example:"acme/payments"`
 	Repository string     `json:"repository,omitempty" maxLength:"1024" doc:"Repository that they are about."`
 	Actor      string     `json:"actor,omitempty" maxLength:"256" doc:"Who asked for them, exactly."`
 	Since      *time.Time `json:"since,omitempty" doc:"Not before this time."`

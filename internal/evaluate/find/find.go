@@ -83,6 +83,11 @@ func (x *Index) Find(ctx context.Context, projectID string, f wire.EvaluationQue
 	return x.gather(ctx, projectID, q, page, walk)
 }
 
+// Entries returns the entries of a project's chain with some numbers, newest first.
+func (x *Index) Entries(ctx context.Context, projectID string, seqs []int64) ([]store.AuditEntry, error) {
+	return x.cfg.Store.Terms.Entries(ctx, projectID, seqs)
+}
+
 // Denials returns the newest evaluations since a time that broke a rule, under a waiver or not, newest first and limit at most.
 func (x *Index) Denials(ctx context.Context, projectID, ruleID string, since time.Time, limit int) ([]store.AuditEntry, error) {
 	q := &query{since: &since, conditions: [][]store.Term{{

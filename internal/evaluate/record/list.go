@@ -30,7 +30,7 @@ func (a *Archive) List(ctx context.Context, projectID string, q wire.EvaluationQ
 
 // summary returns what a list shows of an evaluation: of one whose record was removed, what its entry in the chain holds.
 func summary(entry *store.AuditEntry) (wire.EvaluationSummary, error) {
-	rec, err := decode(*entry)
+	o, err := OutlineOf(entry)
 	if IsPruned(err) {
 		return wire.EvaluationSummary{
 			EvaluationID: entry.ID, OverallVerdict: rule.Verdict(entry.Verdict), Mode: rule.Mode(entry.Mode), Actor: entry.Actor,
@@ -40,14 +40,14 @@ func summary(entry *store.AuditEntry) (wire.EvaluationSummary, error) {
 	if err != nil {
 		return wire.EvaluationSummary{}, err
 	}
-	ev := rec.Evaluation
+	ev := &o.Evaluation
 	s := wire.EvaluationSummary{
-		EvaluationID: ev.EvaluationID, OverallVerdict: ev.OverallVerdict, Mode: ev.Mode, Actor: entry.Actor, Identity: ev.Identity,
-		Repository: rec.Subject.Repository, Scope: rec.Subject.Scope, SubjectKind: rec.Kind(), Environment: rec.Environment, NodeID: ev.NodeID,
-		RulesEvaluated: ev.RulesEvaluated, RulesViolated: ev.RulesViolated, RulesUncertain: ev.RulesUncertain, Timestamp: ev.Timestamp,
+		EvaluationID: ev.ID, OverallVerdict: ev.Overall, Mode: ev.Mode, Actor: entry.Actor, Identity: ev.Identity,
+		Repository: o.Subject.Repository, Scope: o.Subject.Scope, Environment: o.Environment, SnapshotID: ev.SnapshotID, NodeID: ev.NodeID,
+		RulesEvaluated: len(ev.Verdicts), RulesViolated: o.Count(rule.Deny), RulesUncertain: o.Count(rule.NeedsConfirmation), Timestamp: ev.Timestamp,
 	}
-	if ev.SnapshotID != nil {
-		s.SnapshotID = *ev.SnapshotID
+	if len(o.Kinds) > 0 {
+		s.SubjectKind = string(o.Kinds[0])
 	}
 	return s, nil
 }

@@ -133,10 +133,7 @@ func verdictIn(rec *wire.EvaluationRecord, ref string) (*rule.RuleVerdict, strin
 }
 
 func decode(entry store.AuditEntry) (*wire.EvaluationRecord, error) {
-	if len(entry.Body) == 0 {
-		return nil, rule.Errorf(rule.CodeNotFound, "evaluation %q was recorded, but %w", entry.ID, errPruned)
-	}
-	body, err := audit.Body(entry)
+	body, err := bodyOf(&entry)
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func suggestedConflicts(projectID string) (string, []any) {
 }
 
 func unconfirmed(projectID string, since time.Time) (string, []any) {
-	query, args := inProject(`SELECT e.project_id, e.id, e.mode, e.at, e.actor FROM audit_entries e WHERE e.verdict = 'NEEDS_CONFIRMATION' AND e.at >= ?
+	query, args := inProject(`SELECT e.project_id, e.id, e.seq, e.at, e.actor, length(e.body) = 0 FROM audit_entries e WHERE e.verdict = 'NEEDS_CONFIRMATION' AND e.at >= ?
 		AND NOT EXISTS (SELECT 1 FROM queue_marks m WHERE m.project_id = e.project_id AND m.kind = ? AND m.id = e.id AND m.settled_at IS NOT NULL)
 		AND NOT EXISTS (SELECT 1 FROM approvals a WHERE a.project_id = e.project_id AND a.evaluation_id = e.id AND a.state NOT IN ('expired', 'withdrawn'))`,
 		[]any{micros(since), store.WaitingEvaluation}, "e.project_id", projectID)
@@ -210,7 +210,7 @@ func (t queueTable) Unconfirmed(ctx context.Context, projectID string, since tim
 	query, args := unconfirmed(projectID, since)
 	return t.waiting(ctx, "evaluations to confirm", query, append(args, limit),
 		func(w *store.Waiting, _ *[2][]byte) []any {
-			return []any{&w.ProjectID, &w.ID, &w.Ref, timeColumn{&w.Since}, &w.By}
+			return []any{&w.ProjectID, &w.ID, &w.Seq, timeColumn{&w.Since}, &w.By, &w.Pruned}
 		})
 }
 

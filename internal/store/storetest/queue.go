@@ -58,7 +58,8 @@ func testWaiting(t *testing.T, f *fixture) {
 		return tx.Revisions.Decide(f.ctx, turnedDown)
 	})
 	confirm := func(e *store.AuditEntry) { e.Verdict = "NEEDS_CONFIRMATION" }
-	if err := f.appendAudit(entryAt(1, confirm), entryAt(2, nil), entryAt(3, confirm), entryAt(4, nil), entryAt(5, confirm)); err != nil {
+	removed := func(e *store.AuditEntry) { e.Verdict, e.Body = "NEEDS_CONFIRMATION", nil }
+	if err := f.appendAudit(entryAt(1, confirm), entryAt(2, nil), entryAt(3, confirm), entryAt(4, nil), entryAt(5, removed)); err != nil {
 		t.Fatal(err)
 	}
 	waits := newApproval(31, func(a *store.ApprovalRecord) { a.EvaluationID = entryAt(3, nil).ID })
@@ -101,6 +102,9 @@ func testWaiting(t *testing.T, f *fixture) {
 		ids("approvals", []string{waits.ID})(q.PendingApprovals(f.ctx, project, at, 9))
 		ids("evaluations that no approval answers", []string{entryAt(1, nil).ID, entryAt(5, nil).ID})(q.Unconfirmed(f.ctx, project, at, 9))
 		ids("later evaluations", []string{entryAt(5, nil).ID})(q.Unconfirmed(f.ctx, project, at.Add(4*time.Second), 9))
+	}
+	if list, err := q.Unconfirmed(f.ctx, "p", at, 9); err != nil || len(list) != 2 || list[0].Seq != 1 || list[0].Pruned || list[1].Seq != 5 || !list[1].Pruned {
+		t.Errorf("evaluations to confirm: %+v, %v", list, err)
 	}
 	for _, list := range []func() ([]store.Waiting, error){
 		func() ([]store.Waiting, error) { return q.RulesInReview(f.ctx, "q", 9) },

@@ -243,6 +243,7 @@ var (
 	ListScanFiles     = get[wire.Page[wire.ScanFile]]("/api/v1/discover/scans/{scan_id}/files")
 	MergeCandidate    = post[wire.MergeCandidate, wire.Decided]("/api/v1/discover/candidates/{candidate_id}/merge")
 	ReopenCandidate   = post[wire.None, wire.Decided]("/api/v1/discover/candidates/{candidate_id}/reopen")
+	GetReliability    = get[wire.Reliability]("/api/v1/discover/reliability")
 	ListExclusions    = get[wire.Page[wire.Exclusion]]("/api/v1/discover/exclusions")
 	CreateExclusion   = post[wire.CreateExclusion, wire.ExclusionMade]("/api/v1/discover/exclusions")
 	DeleteExclusion   = remove[wire.Lifted]("/api/v1/discover/exclusions/{exclusion_id}")

@@ -1511,6 +1511,19 @@ export interface ComparedCheckpoint {
   size: number;
 }
 
+export interface ConfidenceRange {
+  /** Candidates whose confidence was in the range. */
+  candidates: number;
+  /** Mean of their confidence. */
+  confidence: number;
+  /** Least confidence of the range. */
+  from: number;
+  /** Share of them that were rules. */
+  rules: number;
+  /** End of the range; the last one includes it. */
+  until: number;
+}
+
 export interface Conflict {
   /** How sure that is. */
   confidence: number;
@@ -1718,7 +1731,7 @@ export interface CreateKey {
   name: string;
   /** Only from these networks or addresses. */
   networks?: Array<string> | null;
-  /** Federation node: the key evaluates there or below it, and there if the request names none. Needs scopes evaluate. */
+  /** Federation node, by its id, its path, or its name if no other has it: the key evaluates there or below it, and there if the request names none. Needs scopes evaluate. */
   node_id?: string | null;
   /** Person to whom it belongs; if absent, the person who makes it. */
   owner?: string | null;
@@ -1886,7 +1899,7 @@ export interface CreatedKey {
   name: string;
   /** Only from these networks or addresses. */
   networks?: Array<string>;
-  /** Federation node: the key evaluates there or below it, and there if the request names none. Needs scopes evaluate. */
+  /** Federation node, by its id, its path, or its name if no other has it: the key evaluates there or below it, and there if the request names none. Needs scopes evaluate. */
   node_id?: string;
   /** Person to whom it belongs. Approvals treat the owner as the one who asks. */
   owner?: string;
@@ -3443,7 +3456,7 @@ export interface Key {
   name: string;
   /** Only from these networks or addresses. */
   networks?: Array<string>;
-  /** Federation node: the key evaluates there or below it, and there if the request names none. Needs scopes evaluate. */
+  /** Federation node, by its id, its path, or its name if no other has it: the key evaluates there or below it, and there if the request names none. Needs scopes evaluate. */
   node_id?: string;
   /** Person to whom it belongs. Approvals treat the owner as the one who asks. */
   owner?: string;
@@ -3472,7 +3485,7 @@ export interface KeyLimits {
   burst?: number;
   /** Only from these networks or addresses. */
   networks?: Array<string>;
-  /** Federation node: the key evaluates there or below it, and there if the request names none. Needs scopes evaluate. */
+  /** Federation node, by its id, its path, or its name if no other has it: the key evaluates there or below it, and there if the request names none. Needs scopes evaluate. */
   node_id?: string;
   /** Requests per second that it may make, on each node; the server's rate_limit if absent. */
   rate?: number;
@@ -4551,7 +4564,7 @@ export interface Place {
 export interface PlaceHold {
   /** Who asked for them, exactly. */
   actor?: string | null;
-  /** Federation node that they name. */
+  /** Federation node that they name: its id, its path, or its name if no other has it. */
   node_id?: string | null;
   /** Why the records must be kept. */
   reason: string;
@@ -5165,6 +5178,13 @@ export interface ReleaseEvent {
   snapshot_id: string;
   /** Its name; empty for one that is not among the newest 1,000. */
   snapshot_name: string;
+}
+
+export interface Reliability {
+  /** How many candidates people have judged for it. They are from texts that the reader was not tuned on. */
+  candidates: number;
+  /** Ranges of confidence, the lowest first. */
+  ranges: Array<ConfidenceRange>;
 }
 
 export interface Replay {

@@ -227,6 +227,11 @@ export class Operations {
     return this.#caller.call({ method: "DELETE", path: `/api/v1/discover/exclusions/${segment(exclusionId)}`, answer: "json", query: { project_id: parameters.projectId }, again: true }, options);
   }
 
+  /** Get how often candidates of a confidence are rules. Measured on candidates that people have judged, and the same for all projects. */
+  getReliability(parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.Reliability> {
+    return this.#caller.call({ method: "GET", path: "/api/v1/discover/reliability", answer: "json", query: { project_id: parameters.projectId }, again: true }, options);
+  }
+
   /** Look for candidate rules in files. In the background. Files of other kinds than requested are counted and skipped. Statements that were approved or dismissed before, in the same file of the same repository, are left out and counted as known. */
   startScan(body: models.ScanRequest, parameters: { projectId?: string } = {}, options: CallOptions = {}): Promise<models.Scan> {
     return this.#caller.call({ method: "POST", path: "/api/v1/discover/scan", answer: "json", body, query: { project_id: parameters.projectId } }, options);

@@ -740,6 +740,20 @@ class Operations:
             again=True,
         )
 
+    def get_reliability(
+        self,
+        *,
+        project_id: str | None = None,
+    ) -> models.Reliability:
+        """Get how often candidates of a confidence are rules. Measured on candidates that people have judged, and the same for all projects."""
+        return self._caller.call(
+            "GET",
+            "/api/v1/discover/reliability",
+            models.Reliability,
+            query={"project_id": project_id},
+            again=True,
+        )
+
     def start_scan(
         self,
         body: models.ScanRequest | Mapping[str, Any],
@@ -4348,6 +4362,20 @@ class AsyncOperations:
             "DELETE",
             f"/api/v1/discover/exclusions/{segment(exclusion_id)}",
             models.Lifted,
+            query={"project_id": project_id},
+            again=True,
+        )
+
+    async def get_reliability(
+        self,
+        *,
+        project_id: str | None = None,
+    ) -> models.Reliability:
+        """Get how often candidates of a confidence are rules. Measured on candidates that people have judged, and the same for all projects."""
+        return await self._caller.call(
+            "GET",
+            "/api/v1/discover/reliability",
+            models.Reliability,
             query={"project_id": project_id},
             again=True,
         )

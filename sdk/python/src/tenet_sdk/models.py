@@ -98,6 +98,7 @@ __all__ = [
     "CommunicationSubject",
     "CompareAudit",
     "ComparedCheckpoint",
+    "ConfidenceRange",
     "Conflict",
     "ConflictPage",
     "ConflictSide",
@@ -328,6 +329,7 @@ __all__ = [
     "RelationshipInput",
     "RelationshipPage",
     "ReleaseEvent",
+    "Reliability",
     "Replay",
     "ReplayRequest",
     "ReplayedRule",
@@ -1962,6 +1964,19 @@ class ComparedCheckpoint(Struct, kw_only=True, omit_defaults=True):
     """Entries."""
 
 
+class ConfidenceRange(Struct, kw_only=True, omit_defaults=True):
+    candidates: int
+    """Candidates whose confidence was in the range."""
+    confidence: float
+    """Mean of their confidence."""
+    from_: float = field(name="from")
+    """Least confidence of the range."""
+    rules: float
+    """Share of them that were rules."""
+    until: float
+    """End of the range; the last one includes it."""
+
+
 class Conflict(Struct, kw_only=True, omit_defaults=True):
     confidence: float
     """How sure that is."""
@@ -2170,7 +2185,7 @@ class CreateKey(Struct, kw_only=True, omit_defaults=True):
     networks: list[str] | None = None
     """Only from these networks or addresses."""
     node_id: str | None = None
-    """Federation node: the key evaluates there or below it, and there if the request names none. Needs scopes evaluate."""
+    """Federation node, by its id, its path, or its name if no other has it: the key evaluates there or below it, and there if the request names none. Needs scopes evaluate."""
     owner: str | None = None
     """Person to whom it belongs; if absent, the person who makes it."""
     project_id: str | None = None
@@ -2338,7 +2353,7 @@ class CreatedKey(Struct, kw_only=True, omit_defaults=True):
     networks: list[str] = []
     """Only from these networks or addresses."""
     node_id: str | None = None
-    """Federation node: the key evaluates there or below it, and there if the request names none. Needs scopes evaluate."""
+    """Federation node, by its id, its path, or its name if no other has it: the key evaluates there or below it, and there if the request names none. Needs scopes evaluate."""
     owner: str | None = None
     """Person to whom it belongs. Approvals treat the owner as the one who asks."""
     prefix: str | None = None
@@ -3891,7 +3906,7 @@ class Key(Struct, kw_only=True, omit_defaults=True):
     networks: list[str] = []
     """Only from these networks or addresses."""
     node_id: str | None = None
-    """Federation node: the key evaluates there or below it, and there if the request names none. Needs scopes evaluate."""
+    """Federation node, by its id, its path, or its name if no other has it: the key evaluates there or below it, and there if the request names none. Needs scopes evaluate."""
     owner: str | None = None
     """Person to whom it belongs. Approvals treat the owner as the one who asks."""
     prefix: str | None = None
@@ -3920,7 +3935,7 @@ class KeyLimits(Struct, kw_only=True, omit_defaults=True):
     networks: list[str] = []
     """Only from these networks or addresses."""
     node_id: str | None = None
-    """Federation node: the key evaluates there or below it, and there if the request names none. Needs scopes evaluate."""
+    """Federation node, by its id, its path, or its name if no other has it: the key evaluates there or below it, and there if the request names none. Needs scopes evaluate."""
     rate: float | None = None
     """Requests per second that it may make, on each node; the server's rate_limit if absent."""
     scopes: list[str] = []
@@ -4999,7 +5014,7 @@ class PlaceHold(Struct, kw_only=True, omit_defaults=True):
     actor: str | None = None
     """Who asked for them, exactly."""
     node_id: str | None = None
-    """Federation node that they name."""
+    """Federation node that they name: its id, its path, or its name if no other has it."""
     reason: str
     """Why the records must be kept."""
     repository: str | None = None
@@ -5612,6 +5627,13 @@ class ReleaseEvent(Struct, kw_only=True, omit_defaults=True):
     """The snapshot that became active."""
     snapshot_name: str
     """Its name; empty for one that is not among the newest 1,000."""
+
+
+class Reliability(Struct, kw_only=True, omit_defaults=True):
+    candidates: int
+    """How many candidates people have judged for it. They are from texts that the reader was not tuned on."""
+    ranges: list[ConfidenceRange]
+    """Ranges of confidence, the lowest first."""
 
 
 class Replay(Struct, kw_only=True, omit_defaults=True):
