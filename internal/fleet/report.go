@@ -65,7 +65,7 @@ func (f *Edges) orders(ctx context.Context, e *store.Edge, environment wire.Envi
 	}
 	if head, err := f.cfg.Head(ctx, e.ProjectID, environment); err == nil {
 		o.BundleHead = head
-	} // else the edge asks for the bundle, and is told why it cannot have it
+	} // else the edge asks for the bundle, and the answer says why there is none
 	return o, nil
 }
 
