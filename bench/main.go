@@ -59,6 +59,8 @@ func run(ctx context.Context, o options) error {
 	switch {
 	case o.opa != "":
 		return peers(ctx, o)
+	case o.semgrep != "":
+		return semgrep(ctx, o)
 	case o.edge:
 		return edgeAlone(ctx, o)
 	}
