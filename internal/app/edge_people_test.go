@@ -45,7 +45,7 @@ func TestTokensOfPeopleWorkAtTheEdge(t *testing.T) {
 		{"that is none", "", http.StatusUnauthorized},
 	} {
 		var got rule.Evaluation
-		if code := askAs(t, e, tt.token, "POST", "/api/v1/evaluate", edgeDiff, &got); code != tt.want {
+		if code := askAs(t, e, tt.token, "POST", "/api/v1/evaluate", edgeDiff+"}", &got); code != tt.want {
 			t.Errorf("a token %s: %d; want %d", tt.about, code, tt.want)
 		}
 		if tt.want != http.StatusOK {
