@@ -34,6 +34,8 @@ type dialect struct {
 		// Frozen makes the rows of a table permanent.
 		Frozen func(table string) string
 	}
+	// schema makes all tables at once; empty where only migrations do. See [database.fresh].
+	schema string
 	// requirements are the answers that a server must give.
 	requirements []requirement
 	// reading and writing are the options of transactions. A reading one sees one state of the database.
@@ -42,6 +44,8 @@ type dialect struct {
 	rowLocks bool
 	// numbered is true where placeholders are $1, $2 and so on.
 	numbered bool
+	// keepRows ends a query whose rows nobody else is to change until the transaction ends.
+	keepRows string
 	// skipLocked ends a query that locks its rows but passes over those that others have locked.
 	skipLocked string
 	// oneOf compares a column with the strings of one parameter, which list makes.
@@ -93,7 +97,7 @@ type requirement struct {
 }
 
 func newSQLite() *dialect {
-	d := &dialect{goose: goose.DialectSQLite3, reading: &sql.TxOptions{ReadOnly: true}, writing: &sql.TxOptions{}}
+	d := &dialect{goose: goose.DialectSQLite3, schema: sqliteSchema, reading: &sql.TxOptions{ReadOnly: true}, writing: &sql.TxOptions{}}
 	d.types.Text, d.types.Blob, d.types.Serial = "TEXT", "BLOB", "INTEGER PRIMARY KEY AUTOINCREMENT"
 	// In WAL mode the next synced commit syncs the log with all that these have written, and a log that is cut has whole transactions only.
 	d.unsynced, d.syncAgain = "PRAGMA synchronous = NORMAL", "PRAGMA synchronous = FULL"
@@ -140,7 +144,7 @@ func newSQLite() *dialect {
 
 func newPostgres() *dialect {
 	d := &dialect{
-		goose: goose.DialectPostgres, rowLocks: true, numbered: true, skipLocked: " FOR UPDATE SKIP LOCKED",
+		goose: goose.DialectPostgres, rowLocks: true, numbered: true, skipLocked: " FOR UPDATE SKIP LOCKED", keepRows: " FOR NO KEY UPDATE",
 		reading: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 		writing: &sql.TxOptions{Isolation: sql.LevelReadCommitted}, // see lockDomain
 		requirements: []requirement{
