@@ -118,9 +118,18 @@ load: build ## Measure evaluations, searches, edits, submissions and streams tog
 	env -u TENET_TEST_POSTGRES scripts/with-postgres.sh bash -c 'go run ./bench -load -database-url="$$TENET_TEST_POSTGRES" -nodes="$(or $(NODES),1,3)" -clients="$(or $(CLIENTS),24)" -duration="$(or $(DURATION),10s)"'
 
 .PHONY: bench-peers
-bench-peers: build ## Measure server and edge beside Open Policy Agent, which this builds from its module (DURATION=10s)
+bench-peers: build ## Measure server and edge beside Open Policy Agent and Semgrep, which this fetches (DURATION=10s)
 	cd tools/peers && GOWORK=off CGO_ENABLED=0 go build -trimpath -o ../../bin/opa github.com/open-policy-agent/opa
-	go run ./bench -opa=bin/opa -duration=$(or $(DURATION),10s)
+	@scripts/setup-semgrep.sh bin/semgrep
+	go run ./bench -opa=bin/opa -semgrep=bin/semgrep/bin/semgrep -duration=$(or $(DURATION),10s)
+
+.PHONY: bench-edge
+bench-edge: build ## Measure edges: start, memory, evaluations, bundles, 1,000 that poll, a deployment to 100 (DURATION=10s)
+	go run ./bench -edge -duration=$(or $(DURATION),10s)
+	CGO_ENABLED=0 GOMAXPROCS=1 go test -vet=off -run='^$$' -bench='Evaluate|Checks' -benchmem ./edge
+	CGO_ENABLED=0 go test -vet=off -run='^$$' -bench='Open|Verify|Releases/bundle' ./edge ./internal/bundle ./internal/release
+	CGO_ENABLED=0 TENET_EDGES=100 go test -vet=off -count=1 -run='^TestADeploymentReachesManyEdges$$' -v ./edge
+	TENET_TEST_PROGRAM='$(CURDIR)/bin/tenet' CGO_ENABLED=0 TENET_EDGES=1000 go test -vet=off -count=1 -run='^TestPollingEdgesCostTheServerLittle$$' -v ./e2e
 
 .PHONY: bench-search
 bench-search: ## Measure how well and how fast rules are found (COLLECTIONS=dir, SIZES=1000,100000, VECTORS=dir)

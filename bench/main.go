@@ -20,6 +20,8 @@ func main() {
 	flag.DurationVar(&o.duration, "duration", 10*time.Second, "length of each load phase")
 	flag.IntVar(&o.large, "large", 100_000, "rules in the large corpus")
 	flag.StringVar(&o.opa, "opa", "", "measure beside this opa binary, and nothing else")
+	flag.StringVar(&o.semgrep, "semgrep", "", "measure beside this semgrep program too")
+	flag.BoolVar(&o.edge, "edge", false, "measure an edge, and nothing else")
 	flag.BoolVar(&o.load, "load", false, "measure a mixed load on several nodes, and nothing else")
 	flag.StringVar(&o.nodes, "nodes", "1", "with -load, numbers of nodes to measure one after the other, such as 1,3")
 	flag.IntVar(&o.clients, "clients", 24, "with -load, clients in all")
@@ -39,6 +41,8 @@ type options struct {
 	duration    time.Duration
 	large       int
 	opa         string
+	semgrep     string
+	edge        bool
 	// Of the mixed load:
 	load              bool
 	nodes             string
@@ -52,8 +56,13 @@ func run(ctx context.Context, o options) error {
 		}
 		return mixedLoad(ctx, o)
 	}
-	if o.opa != "" {
+	switch {
+	case o.opa != "":
 		return peers(ctx, o)
+	case o.semgrep != "":
+		return semgrep(ctx, o)
+	case o.edge:
+		return edgeAlone(ctx, o)
 	}
 	if err := throughput(ctx, o); err != nil {
 		return fmt.Errorf("throughput: %w", err)

@@ -56,7 +56,7 @@ func startCommand(ctx context.Context, o options, command string, args ...string
 	return s, nil
 }
 
-// up starts the process and returns how long it took to be ready.
+// up starts the process on a free port and returns how long it took to be ready.
 func (s *server) up(ctx context.Context) (time.Duration, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -66,13 +66,23 @@ func (s *server) up(ctx context.Context) (time.Duration, error) {
 	if err := l.Close(); err != nil {
 		return 0, err
 	}
+	return s.upAt(ctx, addr)
+}
+
+// again starts the process once more at the address that it had.
+func (s *server) again(ctx context.Context) error {
+	_, err := s.upAt(ctx, strings.TrimPrefix(s.url, "http://"))
+	return err
+}
+
+func (s *server) upAt(ctx context.Context, addr string) (time.Duration, error) {
 	s.url = "http://" + addr
 	args := append([]string{s.command, "--listen", addr, "--data", filepath.Join(s.dir, "data")}, s.args...)
 	if s.o.databaseURL != "" && s.command == "serve" {
 		args = append(args, "--database-url", s.o.databaseURL)
 	}
 	s.cmd = exec.CommandContext(ctx, s.o.binary, args...)
-	s.cmd.Stderr = os.Stderr
+	s.cmd.Stderr, s.cmd.Env = os.Stderr, append(os.Environ(), "TENET_ACCESS_LOG=false", "TENET_LOG_LEVEL=warn") // as the peers
 	began := time.Now()
 	if err := s.cmd.Start(); err != nil {
 		return 0, err
@@ -130,6 +140,28 @@ func (s *server) rss() (int64, error) {
 		}
 	}
 	return 0, errors.New("no VmRSS in /proc")
+}
+
+// used is the processor time of the process so far, in steps of 10 ms.
+func (s *server) used() (time.Duration, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	_, after, _ := bytes.Cut(stat, []byte(") ")) // the name may have spaces
+	fields := strings.Fields(string(after))
+	if len(fields) < 13 {
+		return 0, errors.New("/proc/PID/stat is too short")
+	}
+	var ticks int64
+	for _, field := range fields[11:13] { // in user and in system mode
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond, nil
 }
 
 // post sends a JSON body and returns the status and the answer.

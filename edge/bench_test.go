@@ -31,12 +31,12 @@ func benchCheck(i int) *rule.Check {
 
 var benchFacts = map[string]any{"amount": 12.5, "currency": "EUR"}
 
-// benchBundle makes a file with a signed bundle, and the keys to trust.
-func benchBundle(b *testing.B) (file string, keys []string) {
+// benchBundle makes a file with a signed bundle of n rules, and the keys to trust.
+func benchBundle(b *testing.B, n int) (file string, keys []string) {
 	b.Helper()
 	at := time.Now().UTC().Truncate(time.Microsecond)
 	c := &bundle.Contents{Project: rule.Project{ID: "default", Name: "Default"}, Snapshot: store.Snapshot{ProjectID: "default", ID: "0199f0a0-0000-7000-8000-000000000000"}}
-	for i := range benchRules {
+	for i := range n {
 		r := rule.Rule{
 			ID: fmt.Sprintf("0199f0a0-0000-7000-8000-%012d", i), ProjectID: "default", Version: 1, Slug: fmt.Sprintf("B-%d", i),
 			Statement: fmt.Sprintf("Payments of kind %d must stay below %d EUR.", i%97, i+100), Modality: rule.Must, Severity: rule.High, Status: rule.Effective, Enforcement: rule.Enforce,
@@ -95,7 +95,7 @@ func rates(b *testing.B, what string, used time.Duration) {
 
 // BenchmarkEvaluate evaluates facts by checks alone: 10,000 rules, 100 of them in scope. kept makes the record of each, discarded none.
 func BenchmarkEvaluate(b *testing.B) {
-	file, keys := benchBundle(b)
+	file, keys := benchBundle(b, benchRules)
 	for name, sink := range map[string]edge.Sink{"discarded": edge.Discard, "kept": &last{}} {
 		b.Run(name, func(b *testing.B) {
 			e, err := edge.Open(b.Context(), edge.Config{Bundle: "file:" + file, Trusted: keys, Sink: sink, Every: time.Hour})
@@ -146,4 +146,35 @@ func BenchmarkChecks(b *testing.B) {
 		}
 	}
 	rates(b, "subjects", processorTime(b)-began)
+}
+
+// BenchmarkOpen opens a bundle by its file: it is verified, compared with its Merkle root, decoded, indexed, and ready for evaluations. stored opens the last good
+// one in a folder while the place is away.
+func BenchmarkOpen(b *testing.B) {
+	for _, n := range []int{benchRules, 100_000} {
+		file, keys := benchBundle(b, n)
+		folder := b.TempDir()
+		open := func(b *testing.B, cfg edge.Config) {
+			began := processorTime(b)
+			for b.Loop() {
+				cfg.Trusted, cfg.Sink, cfg.Every = keys, edge.Discard, time.Hour
+				e, err := edge.Open(b.Context(), cfg)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if e.Bundle().Rules != n {
+					b.Fatalf("%d rules", e.Bundle().Rules)
+				}
+				_ = e.Close()
+			}
+			b.ReportMetric(float64(processorTime(b)-began)/float64(b.N)/1e6, "processor-ms")
+		}
+		b.Run(fmt.Sprintf("%d rules", n), func(b *testing.B) { open(b, edge.Config{Bundle: "file:" + file}) })
+		first, err := edge.Open(b.Context(), edge.Config{Bundle: "file:" + file, Trusted: keys, Sink: edge.Discard, Folder: folder})
+		if err != nil {
+			b.Fatal(err)
+		}
+		_ = first.Close()
+		b.Run(fmt.Sprintf("%d rules, stored", n), func(b *testing.B) { open(b, edge.Config{Bundle: "file:" + file + ".away", Folder: folder}) })
+	}
 }

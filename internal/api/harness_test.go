@@ -153,7 +153,7 @@ func (n *node) serve() {
 		Agents{c.Agents, "/rest", answered}, Search{c.Search, c.Releases}, Documents{c.Documents}, DocumentSearch{c.Documents, c.DocumentSearch},
 		Discovery{c.Discover}, Conflicts{c.Conflicts, c.Jobs, c.Catalog}, Similar{c.Conflicts}, Releases{c.Releases}, Audit{n.store.Audit, n.store.Projects, c.Catalog, trail.New(trail.Store{Audit: n.store.Audit, Projects: n.store.Projects, Rules: n.store.Rules}, newIndex(n.store)), evidence.NewBook(evidence.Config{}), n.store.Logs, n.logged, evidence.NewLog(n.store.Logs), n.store.Rules}, Tiles{evidence.NewLog(n.store.Logs), n.store.Logs}, AuditorPage{n.page}, Jobs{c.Jobs}, operations(n.store, c.Logger),
 		Alerts{c.Alerts}, Insights{c.Health, sampling.New(sampling.Config{Read: n.store.Samples, Rules: n.store.Rules, Now: n.now}), n.store.Projects}, Webhooks{c.Webhooks}, Ingest{c.Ingest, c.answering}, Playground{c.Sandbox, c.Catalog},
-		TestCases{c.Sandbox}, VerdictCache{c.Verdicts, c.answering, n.store.Projects}, Service{"1.2.3", c.Ready, nil},
+		TestCases{c.Sandbox}, VerdictCache{c.Verdicts, c.answering, n.store.Projects}, Service{"1.2.3", c.Ready, nil, nil},
 		MCP{http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusAccepted)
 			rest.WriteJSON(w, r.Header.Get(ProjectHeader))

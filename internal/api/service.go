@@ -8,6 +8,7 @@ import (
 	"tenet/internal/auth"
 	"tenet/internal/llm"
 	"tenet/internal/rule"
+	"tenet/internal/wire"
 	"tenet/internal/wire/op"
 )
 
@@ -18,6 +19,8 @@ type Service struct {
 	Ready func(ctx context.Context) error
 	// JudgeState returns the state of the judge's model for /ready; nil leaves it out.
 	JudgeState func() llm.State
+	// Replicas returns the replicas of the database for /ready; nil, or none, leaves them out.
+	Replicas func() []wire.Replica
 }
 
 // Routes implements [rest.Resource].
@@ -54,10 +57,35 @@ func (s Service) ready(w http.ResponseWriter, r *http.Request) {
 	body := struct {
 		Status string     `json:"status"`
 		Judge  *llm.State `json:"judge,omitempty"`
+		// Replicas are counted and not named: anybody may read this.
+		Replicas *replicaCount `json:"replicas,omitempty"`
 	}{Status: "ready"}
 	if s.JudgeState != nil {
 		state := s.JudgeState()
 		body.Judge = &state
 	}
+	if s.Replicas != nil {
+		body.Replicas = countReplicas(s.Replicas())
+	}
 	rest.WriteJSON(w, body)
+}
+
+// replicaCount counts the replicas of the database, and those of them where nothing is read now.
+type replicaCount struct {
+	Total   int `json:"total"`
+	LeftOut int `json:"left_out"`
+}
+
+// countReplicas returns nil without any.
+func countReplicas(list []wire.Replica) *replicaCount {
+	if len(list) == 0 {
+		return nil
+	}
+	n := &replicaCount{Total: len(list)}
+	for i := range list {
+		if list[i].LeftOut != "" {
+			n.LeftOut++
+		}
+	}
+	return n
 }

@@ -69,7 +69,7 @@ func (a *App) serveAPI(p *parts, operations api.Operations, registry *prometheus
 		api.Playground{Sandbox: p.sandbox, Catalog: p.catalog},
 		api.TestCases{Sandbox: p.sandbox},
 		api.VerdictCache{Cache: p.verdicts, Recorded: p.evaluator, Projects: a.store.Projects},
-		api.Service{Version: version, Ready: a.Ready, JudgeState: a.watch.State},
+		api.Service{Version: version, Ready: a.Ready, JudgeState: a.watch.State, Replicas: replicasOf(a.store)},
 	}
 	if a.cfg.MCP {
 		resources = append(resources, api.MCP{Handler: a.modelProtocol(version)})

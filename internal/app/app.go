@@ -112,7 +112,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 	}
 	a.watch = provider.NewWatch(a.models.judge, log)
 	a.gauged = gauge(&a.models, a.watch, log)
-	if a.store, err = openStore(ctx, cfg, log); err != nil {
+	if a.store, err = openSized(ctx, cfg, log, o.Edge != nil); err != nil {
 		return nil, err
 	}
 	a.stopLast(a.store.Close)
@@ -136,6 +136,9 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 		views.InForce, a.keys.Explained = a.recorded.inForce, a.recorded.key
 	}
 	a.live = corpus.NewLive(views)
+	if a.edge != nil {
+		a.run(ctx, func(ctx context.Context) { _, _ = a.live.View(ctx, a.edge.project()) }) // while the rest is made; load reports errors
+	}
 	if a.proxies, err = auth.ParseNetworks(cfg.TrustedProxies); err != nil {
 		return nil, rule.Errorf(rule.CodeInvalid, "trusted_proxies: %w", err)
 	}

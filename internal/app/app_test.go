@@ -23,7 +23,7 @@ import (
 func none(string) string { return "" }
 
 // node makes a node that ends with the test.
-func node(t *testing.T, o app.Options, settings map[string]string) *app.App {
+func node(t testing.TB, o app.Options, settings map[string]string) *app.App {
 	t.Helper()
 	if o.Env == nil {
 		o.Env = none
@@ -48,7 +48,7 @@ func node(t *testing.T, o app.Options, settings map[string]string) *app.App {
 }
 
 // ask sends a request to the node in process and decodes the answer.
-func ask(t *testing.T, a *app.App, method, path, body string, into any) int {
+func ask(t testing.TB, a *app.App, method, path, body string, into any) int {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, "http://localhost"+path, strings.NewReader(body))
 	if body != "" {

@@ -27,7 +27,7 @@ const edgeDiff = `{"diff":"--- a/settings.py\n+++ b/settings.py\n@@ -1 +1,2 @@\n
 type origin struct {
 	*app.App
 
-	t    *testing.T
+	t    testing.TB
 	http *httptest.Server
 	// answer, if set, takes the place of the server.
 	answer atomic.Pointer[http.HandlerFunc]
@@ -35,12 +35,12 @@ type origin struct {
 	now    func() time.Time // clock of the server and its edges; nil for the time of day
 }
 
-func newOrigin(t *testing.T) *origin {
+func newOrigin(t testing.TB) *origin {
 	t.Helper()
 	return newOriginAt(t, nil)
 }
 
-func newOriginAt(t *testing.T, now func() time.Time) *origin {
+func newOriginAt(t testing.TB, now func() time.Time) *origin {
 	t.Helper()
 	o := &origin{App: node(t, app.Options{Now: now}, map[string]string{"data": t.TempDir()}), t: t, now: now}
 	if err := o.Start(t.Context()); err != nil {

@@ -76,7 +76,12 @@ func (m models) newJudge(cfg config.Config, log *slog.Logger, cache *judge.Cache
 }
 
 func openStore(ctx context.Context, cfg config.Config, log *slog.Logger) (store.Store, error) {
-	opts := sqlstore.Options{Logger: log, Replicas: addresses(cfg.ReadURLs), Staleness: cfg.ReadStaleness}
+	return openSized(ctx, cfg, log, false)
+}
+
+// openSized is openStore; small is for edges, which are to take little memory.
+func openSized(ctx context.Context, cfg config.Config, log *slog.Logger, small bool) (store.Store, error) {
+	opts := sqlstore.Options{Logger: log, Replicas: addresses(cfg.ReadURLs), Staleness: cfg.ReadStaleness, Small: small}
 	if cfg.DatabaseURL != "" {
 		return sqlstore.OpenPostgres(ctx, cfg.DatabaseURL, opts)
 	}

@@ -143,7 +143,7 @@ func (a *App) operations(env func(string) string, now func() time.Time) (api.Ope
 		database = "postgresql"
 	}
 	servers := operate.NewServers(operate.ServersConfig{
-		Store: operate.Store{Updater: a.store, Servers: a.store.Servers}, Logger: a.log, Now: time.Now, Models: a.gauged.health,
+		Store: operate.Store{Updater: a.store, Servers: a.store.Servers}, Logger: a.log, Now: time.Now, Models: a.gauged.health, Replicas: replicasOf(a.store),
 		Self: wire.Server{ID: audit.NewID(), Name: hostName(), Version: a.version, Database: database, StartedAt: time.Now(), Workers: a.cfg.JobWorkers},
 		Address: func() string {
 			if a.listener == nil {

@@ -2,10 +2,13 @@ package app
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
 	"tenet/internal/rule"
+	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 const (
@@ -78,4 +81,19 @@ func (p *proof) run(ctx context.Context, write func(context.Context) error) {
 	p.err, p.at = err, time.Now()
 	close(p.running)
 	p.running = nil
+}
+
+// replicaPrefix begins the names of pools of connections to replicas.
+const replicaPrefix = "replica "
+
+// replicasOf describes the replicas of a database, where lists are read.
+func replicasOf(db store.Database) func() []wire.Replica {
+	return func() (list []wire.Replica) {
+		for _, p := range db.Pools() {
+			if p.Replica {
+				list = append(list, wire.Replica{Name: strings.TrimPrefix(p.Name, replicaPrefix), BehindMS: p.Behind.Milliseconds(), LeftOut: p.Problem})
+			}
+		}
+		return list
+	}
 }

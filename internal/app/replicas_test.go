@@ -61,6 +61,18 @@ func TestListsComeFromReplicas(t *testing.T) {
 		t.Errorf("another caller sees %d evaluations; the replica, which is within its bound, has 1", n)
 	}
 	until(t, "all evaluations for all", func() bool { return listed(other.Secret) == 2 })
+	until(t, "the replica is named as left out", func() bool {
+		var servers wire.Page[wire.Server]
+		var ready struct {
+			Replicas struct {
+				Total   int `json:"total"`
+				LeftOut int `json:"left_out"`
+			} `json:"replicas"`
+		}
+		as(root.Secret, "GET", "/api/v1/servers", "", &servers)
+		as(root.Secret, "GET", "/ready", "", &ready)
+		return len(servers.Items) == 1 && len(servers.Items[0].Replicas) == 1 && servers.Items[0].Replicas[0].LeftOut != "" && ready.Replicas.Total == 1 && ready.Replicas.LeftOut == 1
+	})
 	pair.Resume()
 	evaluate()
 	until(t, "all evaluations for all", func() bool { return listed(root.Secret) == 3 && listed(other.Secret) == 3 })

@@ -138,6 +138,9 @@ func mayListen(ctx context.Context, callers sso.Callers, address string) error {
 func (a *App) load(ctx context.Context) {
 	for {
 		_, err := a.live.View(ctx, a.edge.project())
+		if err == nil && a.edge != nil {
+			showBundle(ctx, a)
+		}
 		if err == nil {
 			close(a.ready)
 			return

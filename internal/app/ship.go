@@ -260,6 +260,9 @@ func (s *shipping) report(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if orders.BundleHead != "" {
+		s.edge.follower.Vouch(orders.BundleHead)
+	}
 	s.edge.follower.Pin(orders.Pinned)
 	s.paused.Store(orders.Paused)
 	s.mu.Lock()

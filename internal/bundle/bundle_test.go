@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -289,4 +290,38 @@ func BenchmarkBundle(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkVerify checks signature, sizes and hashes of a bundle of 2 MiB and unpacks it. Its rules have words by chance, so that it is as hard to compress as
+// texts that people write.
+func BenchmarkVerify(b *testing.B) {
+	s := newServer(b)
+	random := rand.New(rand.NewPCG(2, 22))
+	words := make([]string, 4000)
+	for i := range words {
+		for range 3 + random.IntN(7) {
+			words[i] += string(rune('a' + random.IntN(26)))
+		}
+	}
+	const want = 2 << 20
+	var file []byte
+	for n := 8_000; len(file) < want; n = n * 9 / 8 {
+		c := contents(n)
+		for i := range c.Rules {
+			var statement strings.Builder
+			for range 30 {
+				statement.WriteString(words[random.IntN(len(words))] + " ")
+			}
+			c.Rules[i].Statement = statement.String()
+		}
+		file = s.pack(head(), encode(b, c)).Bytes()
+	}
+	trusted := s.trusted()
+	for b.Loop() {
+		if _, err := bundle.Open(bytes.NewReader(file), trusted, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(len(file))/(1<<20), "MiB")
+	b.ReportMetric(b.Elapsed().Seconds()*1e3/float64(b.N)*want/float64(len(file)), "ms/2MiB")
 }

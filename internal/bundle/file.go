@@ -154,6 +154,9 @@ func unpack(h *Head, body, base []byte) ([]byte, error) {
 
 // Stored returns a file with the head of an opened bundle over its whole text, also where it came as a delta.
 func (o *Opened) Stored() (*File, error) {
+	if o.Head.Base == "" {
+		return &o.File, nil
+	}
 	body, err := compress(o.Text)
 	return &File{Note: o.Note, Body: body}, err
 }

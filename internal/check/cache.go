@@ -107,6 +107,18 @@ func (c *Cache) GetAll(checks []*rule.Check) ([]*Program, []error) {
 	return programs, errs
 }
 
+// Compiled returns the program of a check, or why it does not compile, if the cache has it; false if [Cache.GetAll] must be asked.
+func (c *Cache) Compiled(check *rule.Check) (*Program, error, bool) { //nolint:revive // the error is not that of this call
+	if check == nil {
+		return nil, nil, false
+	}
+	e := c.peek(check)
+	if e == nil {
+		return nil, nil, false
+	}
+	return e.program, e.err, true
+}
+
 // peek returns the compiled entry of a check that was asked for before; nil without one, which says nothing of its content.
 func (c *Cache) peek(check *rule.Check) *cacheEntry {
 	c.mu.RLock()

@@ -155,6 +155,9 @@ func (d *doctor) models(ctx context.Context, c *client.Client) {
 		if v.Version != version() {
 			d.add("versions", partNote, "%s runs %s, and this program is %s", v.Name, v.Version, version())
 		}
+		for k := range v.Replicas {
+			d.replica(v.Name, &v.Replicas[k])
+		}
 		for k := range v.Models {
 			if m := &v.Models[k]; m.Model != "" {
 				models++
@@ -165,6 +168,15 @@ func (d *doctor) models(ctx context.Context, c *client.Client) {
 	if models == 0 {
 		d.add("model", partNote, "none; what checks leave open is NEEDS_CONFIRMATION (judge_model)")
 	}
+}
+
+// replica looks at a replica of the database (read_urls).
+func (d *doctor) replica(server string, r *wire.Replica) {
+	if r.LeftOut != "" {
+		d.add("replica", partWrong, "%s is left out on %s: %s; lists are read at the database itself", r.Name, server, r.LeftOut)
+		return
+	}
+	d.add("replica", partOK, "%s on %s: behind by %d ms", r.Name, server, r.BehindMS)
 }
 
 func (d *doctor) model(server string, m *wire.ModelHealth) {

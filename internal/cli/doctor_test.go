@@ -50,3 +50,21 @@ func TestDoctorFindsAClockThatIsWrong(t *testing.T) {
 		t.Errorf("exit %d, %s", code, out)
 	}
 }
+
+func TestDoctorNamesReplicas(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/api/v1/whoami":
+			_, _ = io.WriteString(w, `{"actor":"root","role":"admin","project_id":"*"}`)
+		case "/api/v1/servers":
+			_, _ = io.WriteString(w, `{"items":[{"name":"one","replicas":[{"name":"db2:5432","behind_ms":7},{"name":"db3:5432","left_out":"it does not answer"}]}],"total":1,"page":1,"page_size":100}`)
+		}
+	}))
+	defer server.Close()
+	code, out, errs := run(t, "", "doctor", "--server", server.URL, "--key", "tnt_x")
+	for _, want := range []string{"db2:5432 on one: behind by 7 ms", "db3:5432 is left out on one: it does not answer"} {
+		if code != exitFound || !strings.Contains(out, want) {
+			t.Errorf("exit %d, %q is missing in %s%s", code, want, out, errs)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -80,7 +81,7 @@ func (k *edgeCommand) serve(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	kept := tune(s, serverReserve)
+	kept := tune(s, edgeReserve)
 	defer runtime.KeepAlive(kept)
 	least, err := failModes(&cfg)
 	if err != nil {
@@ -103,6 +104,7 @@ func (k *edgeCommand) serve(ctx context.Context, s *session) error {
 	if err := greetEdge(ctx, s, node, cfg, log, edge.Name); err != nil {
 		return err
 	}
+	go debug.FreeOSMemory() // reading a bundle takes several times the memory that its rules have then
 	return untilStopped(ctx, node.Failed())
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"tenet/internal/rule"
@@ -52,17 +53,29 @@ type candidate struct {
 // and query give the same order, whatever the history of the view.
 func (v *View) Applicable(q *Query) []Match {
 	q.read()
-	found := q.candidates(&v.index)
+	memory, _ := candidatesPool.Get().(*[]candidate)
+	found := q.candidates(&v.index, (*memory)[:0])
 	q.rank(&v.index, found)
 	matches := make([]Match, len(found))
 	for i, c := range found {
 		matches[i] = Match{v.index.entry(c.seg, c.doc), c.score}
 	}
 	slices.SortFunc(matches, func(a, b Match) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.Rule.ID, b.Rule.ID))
+		if a.Score != b.Score {
+			return cmp.Compare(b.Score, a.Score)
+		}
+		return strings.Compare(a.Rule.ID, b.Rule.ID)
 	})
+	if *memory = found; cap(found) <= maxPooled {
+		candidatesPool.Put(memory)
+	}
 	return matches
 }
+
+// maxPooled bounds the candidates for which memory is kept.
+const maxPooled = 4096
+
+var candidatesPool = sync.Pool{New: func() any { return new([]candidate) }}
 
 // read brings the names that place the subject to their normal form.
 func (q *Query) read() {
@@ -72,9 +85,8 @@ func (q *Query) read() {
 	}
 }
 
-// candidates finds the rules that apply, by scope bucket and then by matcher, so that rules out of scope cost nothing.
-func (q *Query) candidates(x *index) []candidate {
-	var out []candidate
+// candidates appends the rules that apply, by scope bucket and then by matcher, so that rules out of scope cost nothing.
+func (q *Query) candidates(x *index, out []candidate) []candidate {
 	least := q.SeverityMin.Rank()
 	for i, s := range x.segments {
 		seen := map[int32]bool(nil)

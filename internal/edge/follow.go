@@ -51,8 +51,10 @@ type Follower struct {
 
 	mu      sync.Mutex
 	have    place.Have
-	text    []byte // of the bundle, which deltas change
+	body    []byte // of the bundle, compressed; deltas change what it holds
+	size    int64  // of that
 	signed  time.Time
+	vouched time.Time // when a head came by another way than the place
 	problem string
 	pinned  bool
 	again   chan struct{}
@@ -88,7 +90,7 @@ func (f *Follower) load() error {
 	if err != nil {
 		return err
 	}
-	if err := f.take(o, false); err != nil {
+	if err := f.take(o, o.Body, false); err != nil {
 		return err
 	}
 	if note, err := os.ReadFile(filepath.Join(f.cfg.Folder, noteFile)); err == nil {
@@ -113,7 +115,7 @@ func (f *Follower) Fetch(ctx context.Context) error {
 
 func (f *Follower) fetch(ctx context.Context) error {
 	f.mu.Lock()
-	have, base := f.have, f.text
+	have, body, size := f.have, f.body, f.size
 	f.mu.Unlock()
 	got, err := f.cfg.Place.Fetch(ctx, have)
 	if err != nil {
@@ -143,23 +145,33 @@ func (f *Follower) fetch(ctx context.Context) error {
 			return f.vouch(signedNote, true)
 		}
 	}
+	var base []byte
+	if head.Base != "" && body != nil {
+		if base, err = bundle.Unpack(body, size); err != nil {
+			return err
+		}
+	}
 	o, err := bundle.Open(io.MultiReader(bytes.NewReader((&bundle.File{Note: signedNote}).Bytes()), got.Body), f.cfg.Trusted, base)
 	if err != nil {
 		return err
 	}
-	if f.Pinned() && f.text != nil {
+	if f.Pinned() && body != nil {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.have.Version = got.Version
 		return nil
 	}
-	if err := f.take(o, true); err != nil {
+	stored, err := o.Stored()
+	if err != nil {
+		return err
+	}
+	if err := f.take(o, stored.Body, true); err != nil {
 		return err
 	}
 	f.mu.Lock()
 	f.have.Version = got.Version
 	f.mu.Unlock()
-	if err := f.keep(o); err != nil {
+	if err := f.keep(stored); err != nil {
 		return fmt.Errorf("the bundle is in use, but it cannot be kept on disk: %w", err)
 	}
 	if f.cfg.Taken != nil {
@@ -170,13 +182,9 @@ func (f *Follower) fetch(ctx context.Context) error {
 }
 
 // keep stores a bundle in the folder, if there is one.
-func (f *Follower) keep(o *bundle.Opened) error {
+func (f *Follower) keep(stored *bundle.File) error {
 	if f.cfg.Folder == "" {
 		return nil
-	}
-	stored, err := o.Stored()
-	if err != nil {
-		return err
 	}
 	if err := os.MkdirAll(f.cfg.Folder, 0o700); err != nil {
 		return err
@@ -197,8 +205,8 @@ func newer(now, next *bundle.Head) error {
 	return nil
 }
 
-// take puts an opened bundle into use. fresh ones are compared with their Merkle root.
-func (f *Follower) take(o *bundle.Opened, fresh bool) error {
+// take puts an opened bundle into use, whose whole text is in body, compressed. fresh ones are compared with their Merkle root.
+func (f *Follower) take(o *bundle.Opened, body []byte, fresh bool) error {
 	c, err := bundle.Decode(o.Text)
 	if err != nil {
 		return rule.Errorf(rule.CodeInvalid, "the bundle is refused: %w", err)
@@ -215,7 +223,7 @@ func (f *Follower) take(o *bundle.Opened, fresh bool) error {
 	}
 	f.cfg.Corpus.Put(*o.Head, c, manifest)
 	f.mu.Lock()
-	f.text, f.have.RawHash = o.Text, o.Head.RawHash
+	f.body, f.size, f.have.RawHash = body, o.Head.RawSize, o.Head.RawHash
 	f.mu.Unlock()
 	f.see(o.Head.Signed)
 	return nil
@@ -249,6 +257,24 @@ func (f *Follower) vouch(signedNote string, keep bool) error {
 		return checkpoint.WriteFile(filepath.Join(f.cfg.Folder, noteFile), []byte(signedNote))
 	}
 	return nil
+}
+
+// Vouch notes a signed head that came by another way than the place, such as in the answer to a report. Where it is that of the bundle in use, the next look at
+// the place can wait. Any other says nothing: the place shows whether there is a newer bundle.
+func (f *Follower) Vouch(signedNote string) {
+	if f.vouch(signedNote, true) != nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.vouched = f.cfg.Now()
+}
+
+// mayWait reports whether a head came so lately that the place need not be looked at. After a look that has failed it is looked at again.
+func (f *Follower) mayWait() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.problem == "" && !f.vouched.IsZero() && f.cfg.Now().Sub(f.vouched) < f.cfg.Every+f.cfg.Every/2
 }
 
 // Age returns for how long nobody has vouched that the bundle in use is the newest.
@@ -310,6 +336,9 @@ func (f *Follower) Run(ctx context.Context) {
 		case <-f.again:
 		case <-news:
 		case <-tick.C:
+			if f.mayWait() {
+				continue
+			}
 		}
 		before := f.Problem()
 		if err := f.Fetch(ctx); err != nil && ctx.Err() == nil && err.Error() != before {

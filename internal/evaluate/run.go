@@ -56,6 +56,7 @@ type run struct {
 	within   *corpus.Within // the rules in force at the federation node of the request; nil without one
 	query    *corpus.Query
 	sel      selection
+	room     *room // of the rules in sel; nil without
 	answer   *rule.Evaluation
 	notices  []string // about names that nothing knows
 	open     []int    // indices of the chosen rules that no check has decided
@@ -161,6 +162,7 @@ func (r *run) conduct(ctx context.Context) (_ *rule.Evaluation, err error) {
 		r.e.cfg.Agents.Saw(r.req.ProjectID, auth.ActorFrom(ctx).Name, *who, r.answer.OverallVerdict == rule.Deny)
 	}
 	release(r)
+	leaveRoom(r)
 	return r.answer, nil
 }
 

@@ -3,6 +3,7 @@ package evaluate
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"tenet/internal/check"
 	"tenet/internal/corpus"
@@ -43,11 +44,37 @@ func (r *run) selectRules(ctx context.Context) error {
 func (r *run) match(context.Context) error {
 	r.query = queryOf(r)
 	matches, overridden := r.within.Split(r.view.Applicable(r.query))
-	r.sel = selection{inScope: len(matches), overridden: orEmpty(overridden), chosen: make([]chosen, len(matches))}
+	r.room = takeRoom(len(matches))
+	r.sel = selection{inScope: len(matches), overridden: orEmpty(overridden), chosen: r.room.chosen}
 	for i := range matches {
 		r.sel.chosen[i].Match = matches[i]
 	}
 	return nil
+}
+
+// room is memory for the rules of an evaluation, which the next evaluation uses again: it is most of what one would allocate.
+type room struct{ chosen []chosen }
+
+// maxRoom bounds the rules for which memory is kept.
+const maxRoom = 1000
+
+var rooms = sync.Pool{New: func() any { return new(room) }}
+
+// takeRoom returns empty room for n rules.
+func takeRoom(n int) *room {
+	out, _ := rooms.Get().(*room)
+	out.chosen = slices.Grow(out.chosen[:0], n)[:n]
+	return out
+}
+
+// leaveRoom gives the room of an evaluation that has been answered to others. A model that was asked may still answer.
+func leaveRoom(r *run) {
+	if r.room == nil || cap(r.room.chosen) > maxRoom || len(r.open)+len(r.sel.notAsked)+r.sel.triagedOut > 0 {
+		return
+	}
+	clear(r.room.chosen)
+	rooms.Put(r.room)
+	r.room, r.sel = nil, selection{}
 }
 
 // silence takes out the rules that others override, and names both.
@@ -69,6 +96,13 @@ func (r *run) silence(context.Context) error {
 // silence takes out the rules that others override, and returns a notice for each that a weaker rule would have overridden. A rule that
 // does not concern the subject overrides nothing.
 func (sel *selection) silence(q *corpus.Query) []string {
+	related := 0
+	for i := range sel.chosen {
+		related += len(sel.chosen[i].Relationships)
+	}
+	if related == 0 {
+		return nil
+	}
 	matches := make([]corpus.Match, len(sel.chosen))
 	for i := range sel.chosen {
 		matches[i] = sel.chosen[i].Match
@@ -96,14 +130,21 @@ func (sel *selection) silence(q *corpus.Query) []string {
 
 // runChecks runs the checks of the chosen rules, each on the part of the subject that its rule concerns.
 func (r *run) runChecks(ctx context.Context) error {
-	checks := make([]*rule.Check, len(r.sel.chosen))
-	for i := range checks {
-		checks[i] = r.sel.chosen[i].Rule.Check
-	}
-	programs, faults := r.e.cfg.Checks.GetAll(checks)
+	var checks []*rule.Check // that are not compiled yet
+	var places []int
 	for i := range r.sel.chosen {
 		c := &r.sel.chosen[i]
-		if c.program, c.fault = programs[i], faults[i]; c.program != nil {
+		var ok bool
+		if c.program, c.fault, ok = r.e.cfg.Checks.Compiled(c.Rule.Check); !ok && c.Rule.Check != nil {
+			checks, places = append(checks, c.Rule.Check), append(places, i)
+		}
+	}
+	programs, faults := r.e.cfg.Checks.GetAll(checks)
+	for k, i := range places {
+		r.sel.chosen[i].program, r.sel.chosen[i].fault = programs[k], faults[k]
+	}
+	for i := range r.sel.chosen {
+		if c := &r.sel.chosen[i]; c.program != nil {
 			c.outcome, c.ran = c.program.Run(ctx, r.part(c.Entry).checked), true
 		}
 	}

@@ -35,6 +35,8 @@ type Config struct {
 	Now     func() time.Time
 	// Newest returns the number and the hash of the newest bundle of an environment; an error if there is none.
 	Newest func(ctx context.Context, projectID string, environment wire.Environment) (int64, string, error)
+	// Head returns the signed head of that bundle, or an error; nil never has one.
+	Head   func(ctx context.Context, projectID string, environment wire.Environment) (string, error)
 	Alerts Alerts
 	Open   store.AlertReader
 	// Quiet is the time in which an alert that a person has resolved is not raised again.

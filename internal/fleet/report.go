@@ -40,7 +40,7 @@ func (f *Edges) Report(ctx context.Context, projectID, name string, r wire.EdgeR
 	}
 	e.Report, e.SeenAt = audit.JSON(r), now
 	if f.storeLater(&e, r, fresh) {
-		return ordersOf(&e)
+		return f.orders(ctx, &e, r.Environment)
 	}
 	err = f.cfg.Updater.Update(ctx, func(tx store.Tx) error {
 		if stored, err := tx.Edges.Get(ctx, projectID, name); err == nil {
@@ -54,7 +54,19 @@ func (f *Edges) Report(ctx context.Context, projectID, name string, r wire.EdgeR
 	if err != nil {
 		return wire.EdgeOrders{}, err
 	}
-	return ordersOf(&e)
+	return f.orders(ctx, &e, r.Environment)
+}
+
+// orders returns what an edge is to do, and vouches for the newest bundle of its environment.
+func (f *Edges) orders(ctx context.Context, e *store.Edge, environment wire.Environment) (wire.EdgeOrders, error) {
+	o, err := ordersOf(e)
+	if err != nil || f.cfg.Head == nil || o.Forgotten {
+		return o, err
+	}
+	if head, err := f.cfg.Head(ctx, e.ProjectID, environment); err == nil {
+		o.BundleHead = head
+	} // else the edge asks for the bundle, and the answer says why there is none
+	return o, nil
 }
 
 // maxNews bounds the edges whose news are in memory.

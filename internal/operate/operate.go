@@ -40,6 +40,8 @@ type ServersConfig struct {
 	Self wire.Server
 	// Models returns how this server fares with its models now.
 	Models func() []wire.ModelHealth
+	// Replicas returns how this server fares with the replicas of its database now; nil without any.
+	Replicas func() []wire.Replica
 	// Address returns the address that this server listens on; empty before it does.
 	Address func() string
 }
@@ -66,6 +68,9 @@ func (s *Servers) self() wire.Server {
 	one.SeenAt, one.Status, one.Address = rule.Instant(s.cfg.Now()), wire.ServerLive, s.cfg.Address()
 	one.Memory = int64(memory.HeapInuse) //nolint:gosec // no heap has so many bytes
 	one.Models = s.cfg.Models()
+	if s.cfg.Replicas != nil {
+		one.Replicas = s.cfg.Replicas()
+	}
 	return one
 }
 

@@ -1,14 +1,17 @@
 package release_test
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"tenet/internal/auth"
 	"tenet/internal/catalog"
+	"tenet/internal/checkpoint"
 	"tenet/internal/corpus"
 	"tenet/internal/release"
 	"tenet/internal/rule"
@@ -72,6 +75,21 @@ func BenchmarkReleases(b *testing.B) {
 		for b.Loop() {
 			if _, _, err := views.Deployed(ctx, project, "production"); err != nil {
 				b.Fatal(err)
+			}
+		}
+	})
+	keys, err := checkpoint.OpenKeys(filepath.Join(b.TempDir(), "key"), "example.com", time.Now())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("bundle", func(b *testing.B) {
+		for b.Loop() { // read from the database, compared with the snapshot, encoded, compressed, stored and signed
+			bundles := release.NewBundles(release.BundlesConfig{
+				Updater: s, Bundles: s.Bundles, Releases: s.Releases, Rules: s.Rules, Projects: s.Projects, Waivers: s.Waivers, Agents: s.Agents, Keys: s.Keys, Now: time.Now,
+				Required: func(context.Context) (bool, error) { return false, nil }, Signing: func() (checkpoint.Signer, string) { return keys, "example.com" },
+			})
+			if made, err := bundles.Latest(ctx, project, wire.Production, ""); err != nil || made.Head.Rules != n {
+				b.Fatal(made.Head.Rules, err)
 			}
 		}
 	})

@@ -319,6 +319,12 @@ func (b *Bundles) Newest(ctx context.Context, projectID string, environment wire
 	return latest.Head.Seq, latest.Head.RawHash, err
 }
 
+// Head returns the signed head of the newest bundle of an environment.
+func (b *Bundles) Head(ctx context.Context, projectID string, environment wire.Environment) (string, error) {
+	latest, err := b.Latest(ctx, projectID, environment, "")
+	return latest.Note, err
+}
+
 // Keys returns the verifier keys of an environment's bundles.
 func (b *Bundles) Keys(ctx context.Context, projectID string, environment wire.Environment) ([]string, error) {
 	signer, origin := b.cfg.Signing()

@@ -52,6 +52,8 @@ type EdgeOrders struct {
 	Forgotten bool  `json:"forgotten,omitempty" doc:"True if the edge was forgotten: the server takes no more of its records, and it is to answer no evaluations."`
 	// Received is the end of the chain of the edge as the server has it.
 	Received AuditHead `json:"received" doc:"Last entry of the edge that the server has stored; the next one is to be sent."`
+	// BundleHead spares the edge a request of its own for each look at the place.
+	BundleHead string `json:"bundle_head,omitempty" doc:"Signed head of the newest bundle of the edge's environment, by which the server vouches for it. Only in the answer to a report."`
 }
 
 // Problems of an edge, as [FleetEdge] lists them.

@@ -25,6 +25,14 @@ type Server struct {
 	Memory    int64         `json:"memory_bytes" doc:"Memory that it has in use for data, in bytes."`
 	Workers   int           `json:"job_workers" doc:"Background jobs that it runs at once."`
 	Models    []ModelHealth `json:"models" nullable:"false" doc:"The models that it is configured with."`
+	Replicas  []Replica     `json:"replicas,omitempty" nullable:"false" doc:"The replicas of the database where it reads lists (read_urls)."`
+}
+
+// Replica is how a server fares with a replica of the database.
+type Replica struct {
+	Name     string `json:"name" doc:"Host and port."`
+	BehindMS int64  `json:"behind_ms" doc:"By how much it is behind the database, in milliseconds."`
+	LeftOut  string `json:"left_out,omitempty" doc:"Why nothing is read there now; empty if it answers reads."`
 }
 
 // ModelHealth is how a server fares with a model.

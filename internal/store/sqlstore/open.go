@@ -32,6 +32,8 @@ type Options struct {
 	Replicas []string
 	// Staleness is by how much a replica may be behind; 0 means [DefaultStaleness].
 	Staleness time.Duration
+	// Small takes a tenth of the memory for SQLite: few connections that read, and small caches. It is for nodes that mostly append, such as edges.
+	Small bool
 }
 
 // withDefaults sets the zero fields.
@@ -41,6 +43,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Readers <= 0 {
 		o.Readers = max(8, 2*runtime.GOMAXPROCS(0))
+		if o.Small {
+			o.Readers = 2
+		}
 	}
 	if o.Writers <= 0 {
 		o.Writers = 8
@@ -67,13 +72,17 @@ func OpenSQLite(ctx context.Context, dir string, o Options) (store.Store, error)
 	// since this wait ignores the end of a context: Update continues to wait. The statement journal is in memory: in a file it
 	// takes a fifth of the time of a batch of audit entries. A checkpoint comes every 4,000 pages, since a batch over many
 	// projects writes hundreds, often the same ones.
+	writerCache, readerCache := 16_000, 4_000 // KiB
+	if o.Small {
+		writerCache, readerCache = 4_000, 1_000
+	}
 	write, err := openFile(path, "_txlock=immediate&_busy_timeout=250&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"+
-		"&_pragma=journal_size_limit(67108864)&_pragma=cache_size(-16000)&_pragma=temp_store(MEMORY)&_pragma=wal_autocheckpoint(4000)")
+		"&_pragma=journal_size_limit(67108864)&_pragma=temp_store(MEMORY)&_pragma=wal_autocheckpoint(4000)"+fmt.Sprintf("&_pragma=cache_size(-%d)", writerCache))
 	if err != nil {
 		return store.Store{}, err
 	}
 	write.SetMaxOpenConns(1)
-	read, err := openFile(path, "_busy_timeout=5000&_pragma=query_only(1)&_pragma=cache_size(-4000)")
+	read, err := openFile(path, fmt.Sprintf("_busy_timeout=5000&_pragma=query_only(1)&_pragma=cache_size(-%d)", readerCache))
 	if err != nil {
 		return store.Store{}, errors.Join(err, write.Close())
 	}

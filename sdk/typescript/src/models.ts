@@ -2302,6 +2302,8 @@ export interface Dormant {
 }
 
 export interface EdgeOrders {
+  /** Signed head of the newest bundle of the edge's environment, by which the server vouches for it. Only in the answer to a report. */
+  bundle_head?: string;
   /** True if the edge was forgotten: the server takes no more of its records, and it is to answer no evaluations. */
   forgotten?: boolean;
   /** Answer no evaluations. */
@@ -5228,6 +5230,15 @@ export interface ReplayedRule {
   rule_slug?: string;
 }
 
+export interface Replica {
+  /** By how much it is behind the database, in milliseconds. */
+  behind_ms: number;
+  /** Why nothing is read there now; empty if it answers reads. */
+  left_out?: string;
+  /** Host and port. */
+  name: string;
+}
+
 export interface Report {
   /** The others. */
   failing: number;
@@ -6324,6 +6335,8 @@ export interface Server {
   models: Array<ModelHealth>;
   /** Host name. */
   name: string;
+  /** The replicas of the database where it reads lists (read_urls). */
+  replicas?: Array<Replica>;
   /** When it last said that it runs, every 10 seconds. */
   seen_at: string;
   /** When it was started. */

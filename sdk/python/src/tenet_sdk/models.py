@@ -333,6 +333,7 @@ __all__ = [
     "Replay",
     "ReplayRequest",
     "ReplayedRule",
+    "Replica",
     "Report",
     "ReportAudit",
     "RepositoryCoverage",
@@ -2750,6 +2751,8 @@ class Dormant(Struct, kw_only=True, omit_defaults=True):
 
 
 class EdgeOrders(Struct, kw_only=True, omit_defaults=True):
+    bundle_head: str | None = None
+    """Signed head of the newest bundle of the edge's environment, by which the server vouches for it. Only in the answer to a report."""
     forgotten: bool | None = None
     """True if the edge was forgotten: the server takes no more of its records, and it is to answer no evaluations."""
     paused: bool | None = None
@@ -5676,6 +5679,15 @@ class ReplayedRule(Struct, kw_only=True, omit_defaults=True):
     """Its slug, if it has one."""
 
 
+class Replica(Struct, kw_only=True, omit_defaults=True):
+    behind_ms: int
+    """By how much it is behind the database, in milliseconds."""
+    left_out: str | None = None
+    """Why nothing is read there now; empty if it answers reads."""
+    name: str
+    """Host and port."""
+
+
 class Report(Struct, kw_only=True, omit_defaults=True):
     failing: int
     """The others."""
@@ -6772,6 +6784,8 @@ class Server(Struct, kw_only=True, omit_defaults=True):
     """The models that it is configured with."""
     name: str
     """Host name."""
+    replicas: list[Replica] = []
+    """The replicas of the database where it reads lists (read_urls)."""
     seen_at: datetime
     """When it last said that it runs, every 10 seconds."""
     started_at: datetime
