@@ -27,6 +27,7 @@ VECTORS ?=#                vectors of a model for them, see docs/search-ranking.
 DISCOVERY ?= ../shared/data/discovery# files whose rules people have marked, for bench-discovery
 COMMANDS ?= ../shared/data/commands# harmful.jsonl and harmless.jsonl for bench-commands; empty leaves them out
 SIZES ?= 1000,10000,100000# numbers of rules for bench-search; empty leaves speed out
+OLDER ?= 7c3b60ce#         commit of the version that test-upgrade serves with beside this one
 FUZZTIME ?= 10s#           time for each fuzz target
 
 .PHONY: help
@@ -112,6 +113,10 @@ bench: build ## Run the benchmarks, then a load test of the binary (BENCH=regexp
 	TENET_BENCH_EVALUATIONS='$(EVALUATIONS)' CGO_ENABLED=0 scripts/with-postgres.sh go test -run='^$$' -bench='$(BENCH)' -benchtime=$(BENCHTIME) -benchmem -vet=off $(TESTFLAGS) $(PACKAGES)
 	$(LOADBENCH)
 
+.PHONY: load
+load: build ## Measure evaluations, searches, edits, submissions and streams together, on one node and on three (NODES=1,3 CLIENTS=24 DURATION=10s)
+	env -u TENET_TEST_POSTGRES scripts/with-postgres.sh bash -c 'go run ./bench -load -database-url="$$TENET_TEST_POSTGRES" -nodes="$(or $(NODES),1,3)" -clients="$(or $(CLIENTS),24)" -duration="$(or $(DURATION),10s)"'
+
 .PHONY: bench-peers
 bench-peers: build ## Measure server and edge beside Open Policy Agent, which this builds from its module (DURATION=10s)
 	cd tools/peers && GOWORK=off CGO_ENABLED=0 go build -trimpath -o ../../bin/opa github.com/open-policy-agent/opa
@@ -161,6 +166,16 @@ test-chart: ## Render the Helm chart and check it against the schemas of three v
 .PHONY: soak
 soak: ## Kill nodes at random moments, 200 rounds on each database, and look for what is lost
 	TENET_SOAK=200 scripts/with-postgres.sh go test -vet=off -timeout=60m -run=Killed ./e2e
+
+.PHONY: test-failover
+test-failover: ## Kill a primary, freeze a node, and run nodes behind pgbouncer, under load (a few minutes)
+	@scripts/setup-build.sh pgbouncer
+	TENET_TEST_FAILOVER=1 scripts/with-postgres.sh go test -vet=off -count=1 -timeout=20m -v -run='Promoted|Frozen|Pgbouncer' ./e2e
+
+.PHONY: test-upgrade
+test-upgrade: ## Serve with the version of a commit and with this one, side by side on one PostgreSQL (OLDER=commit)
+	@scripts/build-older.sh '$(OLDER)' bin/tenet-older
+	TENET_TEST_OLDER='$(CURDIR)/bin/tenet-older' scripts/with-postgres.sh go test -vet=off -count=1 -timeout=20m -v -run=OlderAndThis ./e2e
 
 .PHONY: flips
 flips: ## Repeat 10,000 requests with a model that tosses a coin, and look for verdicts that change (FLIPS=10000)

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -19,6 +20,10 @@ func main() {
 	flag.DurationVar(&o.duration, "duration", 10*time.Second, "length of each load phase")
 	flag.IntVar(&o.large, "large", 100_000, "rules in the large corpus")
 	flag.StringVar(&o.opa, "opa", "", "measure beside this opa binary, and nothing else")
+	flag.BoolVar(&o.load, "load", false, "measure a mixed load on several nodes, and nothing else")
+	flag.StringVar(&o.nodes, "nodes", "1", "with -load, numbers of nodes to measure one after the other, such as 1,3")
+	flag.IntVar(&o.clients, "clients", 24, "with -load, clients in all")
+	flag.IntVar(&o.projects, "projects", 12, "with -load, projects that they work in")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -34,9 +39,19 @@ type options struct {
 	duration    time.Duration
 	large       int
 	opa         string
+	// Of the mixed load:
+	load              bool
+	nodes             string
+	clients, projects int
 }
 
 func run(ctx context.Context, o options) error {
+	if o.load {
+		if o.clients < 1 || o.projects < 1 {
+			return errors.New("-clients and -projects must be at least 1")
+		}
+		return mixedLoad(ctx, o)
+	}
 	if o.opa != "" {
 		return peers(ctx, o)
 	}

@@ -62,6 +62,9 @@ func crashLog(t *testing.T, settings ...string) {
 		if log, err := client.Get(t.Context(), c, op.GetAuditLog); err != nil || log.Problem != "" {
 			t.Fatalf("after %d kills: %v, %q\n%s", round, err, log.Problem, n.log.String())
 		}
+		if round > 0 && round%20 == 0 {
+			t.Logf("%d kills, %d evaluations acknowledged", round, acknowledged.Load())
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		var writers sync.WaitGroup
 		for range 4 {

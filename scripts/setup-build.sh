@@ -3,7 +3,7 @@
 # What is missing is installed by apt-get where that is possible (root on Debian or Ubuntu), else named with what to do.
 set -euo pipefail
 
-declare -A package=([chromium]="chromium" [gcc]="gcc libc6-dev" [git]="git" [make]="make" [node]="nodejs" [npm]="npm" [python3-venv]="python3 python3-venv")
+declare -A package=([chromium]="chromium" [gcc]="gcc libc6-dev" [git]="git" [make]="make" [node]="nodejs" [npm]="npm" [pgbouncer]="pgbouncer" [python3-venv]="python3 python3-venv")
 missing=()
 for program in "$@"; do
 	command -v "$program" >/dev/null || missing+=("$program")

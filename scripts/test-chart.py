@@ -24,6 +24,7 @@ EVERYTHING = {
     "networkPolicy": {"enabled": True, "egress": [{"to": [{"ipBlock": {"cidr": "10.0.0.0/8"}}]}]},
     "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
     "audit": {"existingClaim": "tenet-audit"},
+    "privacy": {"existingSecret": "tenet-privacy"},
     "settings": {"judge_model": "openai:gpt-5-mini", "rate_limit": 10, "alerts": True},
     "envFromSecrets": ["models"],
     "env": [{"name": "OTEL_SERVICE_NAME", "value": "tenet"}],

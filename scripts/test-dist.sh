@@ -82,7 +82,7 @@ if command -v dpkg-deb >/dev/null; then
 	dpkg-deb -x "$work/out/tenet-$version-linux-$arch.deb" "$work/deb"
 	installed=$((SECONDS - started))
 	verdict deb "$work/deb/usr/bin/tenet"
-	for path in usr/lib/systemd/system/tenet.service usr/lib/sysusers.d/tenet.conf etc/tenet/tenet.yaml usr/share/doc/tenet/LICENSE; do
+	for path in usr/lib/systemd/system/tenet.service usr/lib/sysusers.d/tenet.conf etc/tenet/tenet.yaml usr/share/doc/tenet/LICENSE usr/share/tenet/tenet-auditor.html; do
 		[ -f "$work/deb/$path" ] || fail "the deb has no $path"
 	done
 	dpkg-deb -f "$work/out/tenet-$version-linux-$arch.deb" Architecture | grep -qx "$arch" || fail "the deb is for another machine"

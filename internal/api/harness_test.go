@@ -95,7 +95,9 @@ type node struct {
 	key      string // sent with every request, if not empty
 	github   *github
 	privacy  *privacy.Keeper
-	page     string // file of the page for auditors
+	// privacyKey is the path of its key file.
+	privacyKey string
+	page       string // file of the page for auditors
 }
 
 // config holds what a node is made of.
@@ -268,9 +270,10 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 		Poll: 50 * time.Millisecond, Logger: logger, Now: n.now, InForce: n.logged,
 	})
 	nodes.Ask(approvals, s)
+	n.privacyKey = filepath.Join(t.TempDir(), "privacy.key")
 	n.privacy = privacy.New(privacy.Config{
 		Store: s, Read: s.PersonalKeys, Retention: s.Retention, Projects: s.Projects, Audit: s.Audit, Now: n.now, Explained: n.logged.CheckStored,
-		Key: privacy.NewKeyFile(filepath.Join(t.TempDir(), "privacy.key"), true),
+		Key: privacy.NewKeyFile(n.privacyKey, true),
 	})
 	cfg := config{
 		Approvals: approvals,

@@ -2,7 +2,6 @@ package api
 
 import (
 	"bytes"
-	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -174,23 +173,7 @@ func TestKeysOfPeopleStayWhereTheyAre(t *testing.T) {
 		n := w.node
 		personalPolicy(n)
 		ann, bob := pays(n, "CUST-7", "ann@example.com"), pays(n, "CUST-8", "bob@example.com")
-		open := func(id string) *wire.EvaluationRecord {
-			t.Helper()
-			entry, err := n.store.Audit.Get(t.Context(), rule.DefaultProject, id)
-			if err != nil {
-				t.Fatal(err)
-			}
-			body, err := audit.Body(entry)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var rec wire.EvaluationRecord
-			if err := json.Unmarshal(body, &rec); err != nil {
-				t.Fatal(err)
-			}
-			return &rec
-		}
-		one, two := open(ann.EvaluationID), open(bob.EvaluationID)
+		one, two := sealedRecord(n, ann.EvaluationID), sealedRecord(n, bob.EvaluationID)
 		state := func(rec wire.EvaluationRecord, personal wire.SealedData) wire.SealedState {
 			t.Helper()
 			rec.Personal = &personal

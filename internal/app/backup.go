@@ -28,11 +28,14 @@ type MigrationPlan = sqlstore.Plan
 const compressed = ".zst"
 
 // BackUp copies the embedded database of the settings to a new file while others work on it, and checks the copy. A name that ends in .zst
-// is that of a compressed copy. Progress gets the pages copied so far and of all.
+// is that of a compressed copy, and one that begins with s3:// that of an object in a bucket. Progress gets the pages copied so far and of all.
 func BackUp(ctx context.Context, cfg config.Config, to string, progress func(done, all int)) (b Backup, err error) {
 	dir, err := embedded(cfg, "pg_dump --format=custom --file=tenet.dump URL")
 	if err != nil {
 		return b, err
+	}
+	if strings.HasPrefix(to, bucketScheme) {
+		return backUpToBucket(ctx, cfg, dir, to, progress)
 	}
 	if !strings.HasSuffix(to, compressed) {
 		return sqlstore.Backup(ctx, dir, to, progress)
@@ -77,6 +80,13 @@ func Restore(ctx context.Context, cfg config.Config, from string, replace bool) 
 	dir, err := embedded(cfg, "pg_restore --clean --if-exists --dbname=URL tenet.dump")
 	if err != nil {
 		return b, "", err
+	}
+	if strings.HasPrefix(from, bucketScheme) {
+		object := from
+		if from, err = fetchCopy(ctx, object, dir); err != nil {
+			return b, "", err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(filepath.Dir(from))) }()
 	}
 	plain, err := decompressed(from, dir)
 	if err != nil {

@@ -58,7 +58,8 @@ func privacyKey(cfg config.Config) (*privacy.KeyFile, error) {
 	return privacy.NewKeyFile(filepath.Join(dir, "privacy.key"), true), err
 }
 
-// auditorPage returns the file of the page for auditors, which may not be there.
+// auditorPage returns the file of the page for auditors, which may not be there. Archives and packages for npm have it beside the program, others in
+// the folder share of where that is installed.
 func auditorPage(cfg config.Config) string {
 	if cfg.AuditPage != "" {
 		return cfg.AuditPage
@@ -67,7 +68,14 @@ func auditorPage(cfg config.Config) string {
 	if err != nil {
 		return ""
 	}
-	return filepath.Join(filepath.Dir(program), "tenet-auditor.html")
+	dir := filepath.Dir(program)
+	beside, shared := filepath.Join(dir, "tenet-auditor.html"), filepath.Join(dir, "..", "share", "tenet", "tenet-auditor.html")
+	if _, err := os.Stat(shared); err == nil {
+		if _, err := os.Stat(beside); err != nil {
+			return shared
+		}
+	}
+	return beside
 }
 
 func evidenceClient() *http.Client {

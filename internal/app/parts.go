@@ -261,12 +261,7 @@ func (a *App) assembleJudging(p *parts, registry *prometheus.Registry, jobs job.
 	})
 	if a.edge == nil {
 		evaluating.Approvals, evaluating.Personal = p.approvals, p.privacy
-		evaluating.Sample = func(rec *wire.EvaluationRecord) func(context.Context, store.Tx) error {
-			if rec.Personal != nil { // a sample stores reasons
-				return nil
-			}
-			return p.watch.Pick(rec)
-		}
+		evaluating.Sample = func(rec *wire.EvaluationRecord) func(context.Context, store.Tx) error { return p.watch.Pick(rec) } // made below
 	} else { // a signature vouches for the rules of an edge, not its own audit log
 		evaluating.Bundle, evaluating.Recorder, evaluating.Refuse = a.edge.bundle, recorder{writer, a.edge.ship}, func(_ context.Context, projectID string) error { return p.book.Problem(projectID) }
 	}

@@ -12,7 +12,7 @@ import (
 
 // backupCommand is `tenet backup`.
 type backupCommand struct {
-	File string `arg:"" help:"New file for the copy; compressed if its name ends in .zst. - is the output."`
+	File string `arg:"" help:"New file for the copy, or object in a bucket (s3://BUCKET/NAME); compressed if its name ends in .zst. - is the output."`
 	output
 }
 
@@ -22,7 +22,10 @@ Only you may read the file. The key that signs checkpoints of the audit log is n
 
 PostgreSQL has tools of its own: pg_dump, or the archive of its write-ahead log.
 
+A bucket is reached as by other programs: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and, for storage that is not Amazon's, AWS_ENDPOINT_URL.
+
     tenet backup tenet-2026-11-23.db.zst
+    tenet backup s3://backups/tenet-2026-11-23.db.zst
     tenet backup - | age -r RECIPIENT | aws s3 cp - s3://backups/tenet.db.age`
 }
 
@@ -55,7 +58,7 @@ func (k *backupCommand) Run(ctx context.Context, s *session) error {
 
 // restoreCommand is `tenet restore`.
 type restoreCommand struct {
-	File  string `arg:"" help:"Copy that tenet backup has made, compressed or not."`
+	File  string `arg:"" help:"Copy that tenet backup has made, compressed or not: a file, or an object in a bucket (s3://BUCKET/NAME)."`
 	Force bool   `help:"Put a database that is there aside, as tenet.db.before-TIME."`
 	output
 }
@@ -68,6 +71,7 @@ A server whose audit_folder holds a later checkpoint than the copy refuses to ev
 administrator accepts that.
 
     tenet restore tenet-2026-11-23.db.zst
+    tenet restore s3://backups/tenet-2026-11-23.db.zst
     tenet restore tenet-2026-11-23.db.zst --force --data /var/lib/tenet`
 }
 
@@ -124,7 +128,9 @@ func ownDatabase(s *session, command string) (config.Config, error) {
 
 // dbCommands are `tenet db ...`.
 type dbCommands struct {
-	Migrate dbMigrateCommand `cmd:"" help:"Bring the database up to date, or show what that would take."`
+	Migrate    dbMigrateCommand    `cmd:"" help:"Bring the database up to date, or show what that would take."`
+	Check      dbCheckCommand      `cmd:"" help:"Say whether the tables are spread over servers, and what would be in the way."`
+	Distribute dbDistributeCommand `cmd:"" help:"Spread the tables over the servers of a Citus cluster, by project."`
 }
 
 type dbMigrateCommand struct {

@@ -309,7 +309,11 @@ func (k *checkCommand) report(s *session, e *rule.Evaluation, known map[*rule.Ru
 		defer notePage(s, e)
 	}
 	if k.Output == "" {
-		return report.Write(s.out, report.Format(k.Format), e, o)
+		print := func() error { return report.Write(s.out, report.Format(k.Format), e, o) }
+		if k.Format == string(report.Text) {
+			return paged(s, print)
+		}
+		return print()
 	}
 	err := writeFile(k.Output, func(w io.Writer) error { return report.Write(w, report.Format(k.Format), e, o) })
 	if err != nil {

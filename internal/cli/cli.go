@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,12 +84,12 @@ type grammar struct {
 	Usage       usageCommand        `cmd:"" data:"read" help:"Sum up calls, tokens and cost of models."`
 	Backup      backupCommand       `cmd:"" help:"Copy the embedded database while it is in use, and check the copy."`
 	Restore     restoreCommand      `cmd:"" help:"Make a copy the embedded database."`
-	DB          dbCommands          `cmd:"" name:"db" help:"Bring the database up to date."`
+	DB          dbCommands          `cmd:"" name:"db" help:"Bring the database up to date, and spread it over servers."`
 	Config      configCommands      `cmd:"" help:"Show the settings in force."`
 	Doctor      doctorCommand       `cmd:"" help:"Look for what is wrong with the settings, the server, the models, the clocks and the hooks."`
 	Upgrade     upgradeCommand      `cmd:"" help:"Ask whether a newer release exists."`
-	Completion  completionCommand   `cmd:"" help:"Print a script by which a shell completes commands and flags."`
-	Man         manCommand          `cmd:"" help:"Print the manual page of a command, or write all of them."`
+	Completion  completionCommand   `cmd:"" data:"grammar" help:"Print a script by which a shell completes commands and flags."`
+	Man         manCommand          `cmd:"" data:"grammar" help:"Print the manual page of a command, or write all of them."`
 	Version     versionCommand      `cmd:"" help:"Print the version."`
 }
 
@@ -128,21 +129,6 @@ func (s *session) run(ctx context.Context, args []string) (err error) {
 			panic(v)
 		}
 	}()
-	var g grammar
-	s.globals = &g.globals
-	parser, err := kong.New(&g,
-		kong.Name("tenet"),
-		kong.Description("Tenet stores rules and answers, with evidence, whether a change, a payment or an action keeps them."),
-		kong.Writers(s.out, s.err),
-		kong.Exit(func(code int) { panic(left(code)) }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, NoExpandSubcommands: true}),
-		kong.NamedMapper("filled", kong.MapperFunc(filled)),
-		kong.BindTo(ctx, (*context.Context)(nil)),
-		kong.Bind(s),
-	)
-	if err != nil {
-		return err
-	}
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
@@ -152,7 +138,7 @@ func (s *session) run(ctx context.Context, args []string) (err error) {
 	case "--version":
 		args = []string{"version"}
 	}
-	command, err := parser.Parse(afterTo(args))
+	command, err := parse(ctx, s, afterTo(args))
 	if err != nil {
 		return usage(err)
 	}
@@ -168,6 +154,52 @@ func (s *session) run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	return closed(command.Run(), stop)
+}
+
+// parse reads a command line. A parser of all commands takes ten times as long to make as one of a single command, and agents wait
+// for commands: so the command that the line begins with is tried alone first. What it does not read is read again by all, which know what was
+// meant.
+func parse(ctx context.Context, s *session, args []string) (*kong.Context, error) {
+	g := &grammar{}
+	s.globals = &g.globals
+	options := []kong.Option{
+		kong.Name("tenet"),
+		kong.Description("Tenet stores rules and answers, with evidence, whether a change, a payment or an action keeps them."),
+		kong.Writers(s.out, s.err),
+		kong.Exit(func(code int) { panic(left(code)) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, NoExpandSubcommands: true}),
+		kong.NamedMapper("filled", kong.MapperFunc(filled)),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.Bind(s),
+	}
+	if alone := g.command(args[0]); alone != nil {
+		parser, err := kong.New(&g.globals, append(slices.Clone(options), alone)...)
+		if err != nil {
+			return nil, err
+		}
+		if command, err := parser.Parse(args); err == nil {
+			return command, nil
+		}
+		*g = grammar{}
+	}
+	parser, err := kong.New(g, options...)
+	if err != nil {
+		return nil, err
+	}
+	return parser.Parse(args)
+}
+
+// command is the option that gives a parser the command of that name; nil where there is none, or where it reads the grammar of all others.
+func (g *grammar) command(name string) kong.Option {
+	all := reflect.ValueOf(g).Elem()
+	for field, value := range all.Fields() {
+		tag := field.Tag
+		if field.Anonymous || cmp.Or(tag.Get("name"), strings.ToLower(field.Name)) != name || tag.Get("data") == "grammar" {
+			continue
+		}
+		return kong.DynamicCommand(name, tag.Get("help"), "", value.Addr().Interface(), fmt.Sprintf("data:%q", tag.Get("data")))
+	}
+	return nil
 }
 
 // filled reads a flag or an argument that must not be empty: an empty one is a variable of the caller that is not set, and leaving it out

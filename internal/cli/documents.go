@@ -124,12 +124,14 @@ func (k *documentsGetCommand) Run(ctx context.Context, s *session, c *client.Cli
 		if err != nil {
 			return err
 		}
-		for l := range strings.Lines(string(text)) {
-			if _, err := fmt.Fprintln(s.out, line(strings.TrimRight(l, "\n"))); err != nil {
-				return err
+		return paged(s, func() error {
+			for l := range strings.Lines(string(text)) {
+				if _, err := fmt.Fprintln(s.out, line(strings.TrimRight(l, "\n"))); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
+			return nil
+		})
 	case k.File != "":
 		return k.write(ctx, s, c)
 	}

@@ -104,6 +104,8 @@ func TestEveryCommandIsReadingOrAsks(t *testing.T) {
 		"fleet pin", "fleet unpin", "fleet pause", "fleet resume", "fleet reread", "fleet forget", "bundle push", "edge",
 		"gateway pins accept", "gateway pins forget",
 		"alerts resolve", "webhooks create", "webhooks redeliver", "webhooks rotate", "webhooks enable", "webhooks disable", "webhooks delete", "keys create", "rules approve-revision", "rules reject-revision", "rules withdraw-revision", "audit accept-corpus", "audit rotate-key", "witness",
+		"backup", "restore", "db migrate", "db distribute",
+		"alerts resolve", "webhooks create", "webhooks redeliver", "webhooks rotate", "webhooks enable", "webhooks disable", "webhooks delete", "keys create", "rules approve-revision", "rules reject-revision", "rules withdraw-revision", "audit accept-corpus", "audit rotate-key", "privacy rotate-key", "witness",
 		"backup", "restore", "db migrate",
 		"keys revoke", "login", "logout", "rules new", "rules edit", "rules submit", "rules approve", "rules publish", "rules retire", "projects create", "projects edit", "waive", "cache prune", "cache clear", "cache forget", "jobs retry", "jobs cancel",
 	} {

@@ -106,7 +106,7 @@ func (k *rulesLintCommand) show(s *session, rules []rule.Rule, findings func(*ru
 	if k.json() {
 		err = printJSON(s.out, found)
 	} else {
-		err = printFindings(s, found, looked)
+		err = paged(s, func() error { return printFindings(s, found, looked) })
 	}
 	if err == nil && len(found) > 0 {
 		return exit(exitFound)

@@ -44,7 +44,6 @@ func (k *reportCommand) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		_, err = s.out.Write(out)
-		return err
+		return pagedText(s, string(out))
 	})
 }

@@ -2,10 +2,12 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
+	"tenet/internal/app"
 	"tenet/internal/client"
 	"tenet/internal/wire"
 	"tenet/internal/wire/op"
@@ -16,6 +18,7 @@ type privacyCommands struct {
 	Show   privacyShowCommand   `cmd:"" help:"Show how personal data are kept."`
 	Find   privacyFindCommand   `cmd:"" help:"Find what is stored of a person."`
 	Forget privacyForgetCommand `cmd:"" help:"Delete the personal data of a person from all records, for good."`
+	Rotate privacyRotateCommand `cmd:"" name:"rotate-key" help:"Put a new key into the privacy key file, or retire the older one."`
 }
 
 type privacyShowCommand struct{ output }
@@ -91,5 +94,51 @@ func (k *privacyForgetCommand) Run(ctx context.Context, s *session, c *client.Cl
 		s.note("forgotten in %d records", p.Records)
 		_, err := fmt.Fprintln(s.out, p.Key)
 		return err
+	})
+}
+
+type privacyRotateCommand struct {
+	Retire bool   `help:"Encrypt the keys of all people under the new key, and take the older one out of the file."`
+	Old    string `placeholder:"FILE" type:"path" help:"With --retire, an older key file whose keys to encrypt again, too: after a restore of an older backup."`
+	output
+}
+
+func (privacyRotateCommand) Help() string {
+	return `Works on the key file and the database, on the machine where they are, while servers go on. Run it as the user of the server.
+
+    tenet privacy rotate-key             # a new key, beside the one before
+    tenet privacy rotate-key --retire    # when all nodes have a copy of the file
+
+Servers notice the changed file. Afterwards the older file opens nothing in this database; if --retire is broken off, run it again. A backup from
+before needs the older file.`
+}
+
+// rotatedPrivacy is the JSON of a change of the privacy key.
+type rotatedPrivacy struct {
+	Retired bool `json:"older_keys_retired"`
+	People  int  `json:"keys_encrypted_again"`
+}
+
+func (k *privacyRotateCommand) Run(ctx context.Context, s *session) error {
+	if k.Old != "" && !k.Retire {
+		return errors.New("--old goes with --retire")
+	}
+	cfg, err := ownDatabase(s, "privacy rotate-key")
+	if err != nil {
+		return err
+	}
+	r := rotatedPrivacy{Retired: k.Retire}
+	if k.Retire {
+		bar, done := s.bar("encrypting keys")
+		r.People, err = app.RetirePrivacyKeys(ctx, cfg, k.Old, bar)
+		done()
+	} else {
+		err = app.RotatePrivacyKey(cfg)
+	}
+	return noted(s, k.output, r, err, func(r rotatedPrivacy) string {
+		if r.Retired {
+			return fmt.Sprintf("%d keys of people are encrypted under the new key; the older one opens none of them", r.People)
+		}
+		return "the file has a new key: give a copy to each node, then run tenet privacy rotate-key --retire"
 	})
 }

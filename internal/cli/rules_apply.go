@@ -153,8 +153,7 @@ func (k *rulesExportCommand) Run(ctx context.Context, s *session) error {
 				return err
 			})
 		}
-		_, err = s.out.Write(body)
-		return err
+		return pagedText(s, string(body))
 	})
 }
 
@@ -205,9 +204,13 @@ func (k *rulesPlanCommand) Run(ctx context.Context, s *session) error {
 			err = printJSON(s.out, result)
 		default:
 			warnUnnamed(s, files)
-			if err = printPlan(s, &result); err == nil && k.Verify {
-				err = printVerified(s, found)
-			}
+			err = paged(s, func() error {
+				err := printPlan(s, &result)
+				if err == nil && k.Verify {
+					err = printVerified(s, found)
+				}
+				return err
+			})
 		}
 		if err == nil && (k.ExitCode && changes(&result) > 0 || slices.ContainsFunc(found, func(v verified) bool { return v.bad() })) {
 			return exit(exitFound)
@@ -279,10 +282,13 @@ func (k *rulesApplyCommand) Run(ctx context.Context, s *session) error {
 
 // printPlan shows the changes before they are made: where the output is to be JSON, to those who are asked.
 func (k *rulesApplyCommand) printPlan(s *session, plan *rule.ImportResult) error {
-	if !k.json() {
+	asked := !k.Yes && k.Reason == ""
+	switch {
+	case !k.json() && asked:
+		return paged(s, func() error { return printPlan(s, plan) })
+	case !k.json():
 		return printPlan(s, plan)
-	}
-	if k.Yes || k.Reason != "" {
+	case !asked:
 		return nil
 	}
 	other := *s

@@ -47,7 +47,7 @@ func (k *rulesExportCommand) instructions(ctx context.Context, s *session, forma
 			return fmt.Errorf("the rules make %d files; name the folder of the repository with --output", len(files))
 		}
 		for _, content := range files {
-			if _, err := s.out.Write(content); err != nil {
+			if err := pagedText(s, string(content)); err != nil {
 				return err
 			}
 		}

@@ -32,9 +32,6 @@ func importAll(ctx context.Context, s *session, c *client.Client, files *ruleFil
 	if q.Prune {
 		return rule.ImportResult{}, fmt.Errorf("--prune takes at most %d rules, since each part of a larger import names only some of them; retire rules by filter with tenet rules retire", most)
 	}
-	if q.DryRun {
-		s.note("the plan is made in parts, each of the rules as they are now: it leaves out relationships, test cases and nodes")
-	}
 	all, err := catalog.Join(files.files)
 	if err != nil {
 		return rule.ImportResult{}, err
@@ -47,8 +44,21 @@ func importAll(ctx context.Context, s *session, c *client.Client, files *ruleFil
 	}
 	p.show, done = s.bar(what)
 	defer done()
-	err = p.run(all, size)
-	return p.total, err
+	if !q.DryRun {
+		err = p.run(all, size)
+		return p.total, err
+	}
+	divided, err := p.plan(all, size, most)
+	if err != nil {
+		return p.total, err
+	}
+	if divided > 0 {
+		s.note("relationships connect %d rules, more than a part of the plan takes: a circle among them is found when they are applied", divided)
+	}
+	if all.Federation != nil {
+		s.note("the plan is made in parts: it leaves out the federation nodes")
+	}
+	return p.total, nil
 }
 
 // parts is an import in parts.
@@ -75,13 +85,10 @@ func (p *parts) run(f *wire.RuleFile, size int) error {
 			places = append(places, i)
 		}
 	}
-	if p.query.DryRun {
-		related, places = nil, nil // the rules that they name are not there yet
-	}
 	p.all = len(plain) + len(related) + len(f.Cases)
 	at := 0
 	for chunk := range slices.Chunk(plain, size) {
-		if err := p.send(&wire.RuleFile{Rules: chunk}, "rules", func(i int) int { return at + i }); err != nil {
+		if err := p.send(&wire.RuleFile{Rules: chunk}, func(i int) int { return at + i }, nil); err != nil {
 			return err
 		}
 		at += len(chunk)
@@ -89,64 +96,77 @@ func (p *parts) run(f *wire.RuleFile, size int) error {
 	unchanged := p.total.Unchanged
 	at = 0
 	for chunk := range slices.Chunk(related, size) {
-		if err := p.send(&wire.RuleFile{Rules: chunk}, "rules", func(i int) int { return places[at+i] }); err != nil {
+		if err := p.send(&wire.RuleFile{Rules: chunk}, func(i int) int { return places[at+i] }, nil); err != nil {
 			return err
 		}
 		at += len(chunk)
 	}
 	p.total.Unchanged = unchanged // they were counted before
-	if p.query.DryRun {
-		return nil
-	}
 	// The cases of one rule replace those of earlier imports, so they stay together.
-	byRule := map[string][]rule.FileCase{}
+	byRule := map[string][]int{}
 	var order []string
-	for _, k := range f.Cases {
-		if byRule[k.Rule] == nil {
-			order = append(order, k.Rule)
+	for i := range f.Cases {
+		name := f.Cases[i].Rule
+		if byRule[name] == nil {
+			order = append(order, name)
 		}
-		byRule[k.Rule] = append(byRule[k.Rule], k)
+		byRule[name] = append(byRule[name], i)
 	}
 	var some []rule.FileCase
+	places = nil
 	for i, name := range order {
-		some = append(some, byRule[name]...)
+		for _, at := range byRule[name] {
+			some, places = append(some, f.Cases[at]), append(places, at)
+		}
 		if len(some) < size && i < len(order)-1 {
 			continue
 		}
-		if err := p.send(&wire.RuleFile{Cases: some}, "", nil); err != nil {
+		if err := p.send(&wire.RuleFile{Cases: some}, nil, func(i int) int { return places[i] }); err != nil {
 			return err
 		}
-		some = nil
+		some, places = nil, nil
 	}
 	if f.Federation != nil {
-		return p.send(&wire.RuleFile{Federation: f.Federation}, "", nil)
+		return p.send(&wire.RuleFile{Federation: f.Federation}, nil, nil)
 	}
 	return nil
 }
 
-var numberedRule = regexp.MustCompile(`rules\[(\d{1,9})\]`)
+var numberedPlace = regexp.MustCompile(`\b(rules|cases)\[(\d{1,9})\]`)
 
-// send imports one part. An error names rules by their places in the whole.
-func (p *parts) send(f *wire.RuleFile, list string, place func(int) int) error {
+// inWhole rewrites the places of rules and cases in a text.
+func inWhole(text string, rules, cases func(int) int) string {
+	return numberedPlace.ReplaceAllStringFunc(text, func(m string) string {
+		part := numberedPlace.FindStringSubmatch(m)
+		place := rules
+		if part[1] == "cases" {
+			place = cases
+		}
+		n, err := strconv.Atoi(part[2])
+		if place == nil || err != nil {
+			return m
+		}
+		return fmt.Sprintf("%s[%d]", part[1], place(n))
+	})
+}
+
+// send imports one part. An error names rules and cases by their places in the whole.
+func (p *parts) send(f *wire.RuleFile, rules, cases func(int) int) error {
 	got, err := client.ImportRules(p.ctx, p.client, f, p.query)
 	if err != nil {
-		e, ok := errors.AsType[*rule.Error](err)
-		if !ok {
+		if _, ok := errors.AsType[*rule.Error](err); !ok {
 			return fmt.Errorf("%w; the parts before are imported: run it again to go on", err)
 		}
-		moved := *e
-		moved.Fields = slices.Clone(e.Fields)
-		moved.Message += fmt.Sprintf("; of %d things, the %d before this part are imported: mend this and run it again to go on", p.all, p.sent)
-		for i := range moved.Fields {
-			if list != "" {
-				moved.Fields[i].Field = numberedRule.ReplaceAllStringFunc(moved.Fields[i].Field, func(m string) string {
-					n, _ := strconv.Atoi(numberedRule.FindStringSubmatch(m)[1])
-					return fmt.Sprintf("rules[%d]", place(n))
-				})
-			}
-		}
-		return &moved
+		return renumbered(err, fmt.Sprintf("; of %d things, the %d before this part are imported: mend this and run it again to go on", p.all, p.sent), rules, cases)
 	}
+	p.add(&got)
+	p.sent += len(f.Rules) + len(f.Cases)
+	p.show(min(p.sent, p.all), p.all)
+	return nil
+}
+
+// add adds the result of a part to the total.
+func (p *parts) add(got *rule.ImportResult) {
 	t := &p.total
 	t.Created, t.Updated, t.Proposed, t.Unchanged = t.Created+got.Created, t.Updated+got.Updated, t.Proposed+got.Proposed, t.Unchanged+got.Unchanged
 	t.Changes, t.Waiting, t.Federation = append(t.Changes, got.Changes...), append(t.Waiting, got.Waiting...), append(t.Federation, got.Federation...)
@@ -156,7 +176,4 @@ func (p *parts) send(f *wire.RuleFile, list string, place func(int) int) error {
 	if got.Silenced != nil {
 		t.Silenced = got.Silenced
 	}
-	p.sent += len(f.Rules) + len(f.Cases)
-	p.show(min(p.sent, p.all), p.all)
-	return nil
 }

@@ -23,7 +23,19 @@ func TestImportInParts(t *testing.T) {
 		fmt.Fprintf(&b, "  - {rule: P-%d, name: a, facts: {amount: 0}, expect: ALLOW}\n  - {rule: P-%d, name: b, facts: {amount: 99}, expect: DENY}\n", i, i)
 	}
 	text := b.String()
-	dir := folder(t, map[string]string{"rules.yaml": text, "bad.yaml": strings.Replace(text, "to: P-3}", "to: P-99}", 1), "unnamed.yaml": strings.Replace(text, "slug: P-4\n    ", "", 1)})
+	// Groups of three rules that silence one another in turn, of which one group is a circle.
+	var circle strings.Builder
+	circle.WriteString("rules:\n")
+	for i := range 24 {
+		to := ""
+		if i%3 < 2 || i == 20 {
+			to = fmt.Sprintf(", relationships: [{kind: OVERRIDES, to: C-%d}]", i-i%3+(i+1)%3)
+		}
+		fmt.Fprintf(&circle, "  - {slug: C-%d, statement: Claim %d must be checked.%s}\n", i, i, to)
+	}
+	other := strings.ReplaceAll(strings.Replace(text, "Payment 3 must", "Payment 3 has to", 1), "amount: 0", "amount: -1")
+	dir := folder(t, map[string]string{"rules.yaml": text, "bad.yaml": strings.Replace(text, "to: P-3}", "to: P-99}", 1), "unnamed.yaml": strings.Replace(text, "slug: P-4\n    ", "", 1),
+		"nocase.yaml": strings.Replace(text, "rule: P-7, name: b", "rule: Q-7, name: b", 1), "circle.yaml": circle.String(), "other.yaml": other})
 	s := &session{out: io.Discard, err: io.Discard, env: lookup(nil), globals: &globals{Data: t.TempDir()}}
 	try := func(name string, q wire.ImportQuery) (result rule.ImportResult, err error) {
 		files, err := loadRules(t.Context(), dir+"/"+name, nil)
@@ -40,8 +52,13 @@ func TestImportInParts(t *testing.T) {
 		})
 		return result, err
 	}
-	if got, err := try("rules.yaml", wire.ImportQuery{DryRun: true}); err != nil || got.Created != 25 || !got.DryRun {
+	if got, err := try("rules.yaml", wire.ImportQuery{DryRun: true}); err != nil || got.Created != 25 || !got.DryRun || got.Cases.Added != 50 || len(got.Changes) != 25 || got.Changes[24].Slug != "P-24" {
 		t.Fatalf("a dry run: %+v, %v", got, err)
+	}
+	for name, want := range map[string]string{"bad.yaml": "P-99", "nocase.yaml": fmt.Sprintf("nocase.yaml:%d:", 1+strings.Count(text[:strings.Index(text, "rule: P-7, name: b")], "\n"))} {
+		if _, err := try(name, wire.ImportQuery{DryRun: true}); rule.CodeOf(err) != rule.CodeInvalid || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), name+":") {
+			t.Errorf("a dry run of %s: %v", name, err)
+		}
 	}
 	if _, err := try("bad.yaml", wire.ImportQuery{}); rule.CodeOf(err) == "" || !strings.Contains(err.Error(), "P-99") || !strings.Contains(err.Error(), "run it again") ||
 		!strings.Contains(err.Error(), "bad.yaml:") {
@@ -54,6 +71,21 @@ func TestImportInParts(t *testing.T) {
 	again, err := try("rules.yaml", wire.ImportQuery{})
 	if err != nil || again.Created+again.Updated != 0 || again.Unchanged != 25 || again.Cases.Added != 0 || again.Cases.Unchanged != 50 {
 		t.Errorf("again: %+v, %v", again, err)
+	}
+	// A plan says what the import then does, also of what relationships and cases change.
+	if _, err := try("circle.yaml", wire.ImportQuery{DryRun: true}); rule.CodeOf(err) != rule.CodeConflict || !strings.Contains(err.Error(), "circle") {
+		t.Errorf("a circle: %v", err)
+	}
+	planned, err := try("other.yaml", wire.ImportQuery{DryRun: true})
+	if err != nil || planned.Updated != 1 || planned.Unchanged != 24 || planned.Cases.Added == 0 {
+		t.Fatalf("a plan of changes: %+v, %v", planned, err)
+	}
+	done, err := try("other.yaml", wire.ImportQuery{})
+	if err != nil || done.Cases != planned.Cases || done.Updated != planned.Updated {
+		t.Errorf("planned %+v, done %+v, %v", planned.Cases, done.Cases, err)
+	}
+	if _, err := try("rules.yaml", wire.ImportQuery{}); err != nil {
+		t.Fatal(err)
 	}
 	if _, err := try("unnamed.yaml", wire.ImportQuery{}); err == nil || !strings.Contains(err.Error(), "slug or an id") {
 		t.Errorf("a rule without a name: %v", err)

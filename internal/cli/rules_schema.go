@@ -30,6 +30,5 @@ func (k *rulesSchemaCommand) Run(s *session) error {
 			return err
 		})
 	}
-	_, err := s.out.Write(rulefile.Schema())
-	return err
+	return pagedText(s, string(rulefile.Schema()))
 }

@@ -191,7 +191,7 @@ func (k *scanCommand) print(ctx context.Context, s *session, c *client.Client, r
 		noteScans(s, report)
 		return review(ctx, s, c, report.Candidates)
 	}
-	if err := printCandidates(s, report.Candidates); err != nil {
+	if err := paged(s, func() error { return printCandidates(s, report.Candidates) }); err != nil {
 		return err
 	}
 	noteScans(s, report)

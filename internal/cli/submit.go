@@ -108,9 +108,8 @@ func (k *submitCommand) report(s *session, a *wire.SubmissionAnswer, policy unde
 	if k.json() {
 		err = printJSON(s.out, a)
 	} else {
-		err = report.Write(s.out, report.Text, &a.Evaluation, report.Options{
-			Color: s.colour, Version: version(), Verbose: k.Verbose, ConfirmFails: k.FailOn == "confirmation", NotKept: s.scratch,
-		})
+		o := report.Options{Color: s.colour, Version: version(), Verbose: k.Verbose, ConfirmFails: k.FailOn == "confirmation", NotKept: s.scratch}
+		err = paged(s, func() error { return report.Write(s.out, report.Text, &a.Evaluation, o) })
 	}
 	// If the reader of the report has gone, the verdict still decides the exit code.
 	if err != nil && !errors.Is(err, syscall.EPIPE) {

@@ -94,7 +94,7 @@ func (k *testCommand) runSnapshot(ctx context.Context, s *session, c *client.Cli
 	case k.Format == "json":
 		err = (&testRun{s: s, k: k}).write(func(w io.Writer) error { return printJSON(w, run.Result) })
 	default:
-		err = printRun(s, run.Result)
+		err = paged(s, func() error { return printRun(s, run.Result) })
 	}
 	if err == nil && run.Result.Failing > 0 {
 		return exit(exitFound)

@@ -48,3 +48,12 @@ func TestRetentionIsChanged(t *testing.T) {
 	shows(t, reviewer.get(retentionPath), http.StatusForbidden)
 	shows(t, reviewer.post(retentionPath, "do", "place", "reason", "x"), http.StatusForbidden)
 }
+
+// privacyScreens names the personal data of the project guild.
+func privacyScreens(n *node) []screen {
+	const path = "/p/guild/operations/retention"
+	if a := n.visitor().post(path, "do", "personal", "people", "facts.customer.id", "fields", "facts.customer action"); a.status != http.StatusSeeOther {
+		n.t.Fatalf("status %d", a.status)
+	}
+	return []screen{{"personal data", path, "Retention", []string{"Records hold encrypted: action, facts.customer, facts.customer.id", "Person to forget", "Delete the personal data for good", "Name personal data"}}}
+}

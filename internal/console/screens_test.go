@@ -168,6 +168,9 @@ func TestScreensInABrowser(t *testing.T) {
 	for _, s := range discoveryScreens(n) {
 		show(s)
 	}
+	for _, s := range privacyScreens(n) {
+		show(s)
+	}
 }
 
 // TestPageWeight holds the first visit to 150 KB: the page and all that it loads.

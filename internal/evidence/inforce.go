@@ -79,9 +79,9 @@ func (f *InForce) follow(ctx context.Context, projectID string) (*explained, err
 	f.mu.Unlock()
 	e.mu.Lock()
 	for {
-		list, err := f.rows.Recorded(ctx, projectID, f.kinds, e.seq, recordedPage)
+		list, until, err := f.rows.Recorded(ctx, projectID, f.kinds, e.seq, recordedPage)
 		if err == nil {
-			err = e.read(list)
+			err = e.read(list, until)
 		}
 		if err != nil {
 			e.mu.Unlock()
@@ -93,8 +93,8 @@ func (f *InForce) follow(ctx context.Context, projectID string) (*explained, err
 	}
 }
 
-// read adds what entries explain. One that is not as it was recorded ends it with [store.ErrDamaged].
-func (e *explained) read(list []store.AuditEntry) error {
+// read adds what entries explain, which are all up to a place in the chain. One that is not as it was recorded ends it with [store.ErrDamaged].
+func (e *explained) read(list []store.AuditEntry, until int64) error {
 	for i := range list {
 		said, err := audit.InForceOf(list[i])
 		if err != nil {
@@ -109,6 +109,7 @@ func (e *explained) read(list []store.AuditEntry) error {
 		}
 		e.seq = list[i].Seq
 	}
+	e.seq = max(e.seq, until)
 	return nil
 }
 
@@ -327,9 +328,9 @@ func (f *InForce) CheckRowIn(ctx context.Context, tx store.Tx, projectID, kind, 
 	}
 	e.mu.Unlock()
 	for {
-		list, err := tx.InForce.Recorded(ctx, projectID, f.kinds, here.seq, recordedPage)
+		list, until, err := tx.InForce.Recorded(ctx, projectID, f.kinds, here.seq, recordedPage)
 		if err == nil {
-			err = here.read(list)
+			err = here.read(list, until)
 		}
 		if err != nil {
 			return err

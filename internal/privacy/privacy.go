@@ -20,8 +20,8 @@ import (
 // Keeper keeps the keys of people. It is safe for concurrent use.
 type Keeper struct {
 	cfg Config
-	// alone is true once no key was found that another key file has wrapped.
-	alone atomic.Bool
+	// alone holds the keys of the file after no key was found that others have wrapped.
+	alone atomic.Pointer[wrapping]
 }
 
 // Config sets up [New]. All but Explained is required.
@@ -60,17 +60,17 @@ func New(cfg Config) *Keeper { return &Keeper{cfg: cfg} }
 // person beside the one that is there would survive its removal.
 func (k *Keeper) ready(ctx context.Context) (*wrapping, error) {
 	w, err := k.cfg.Key.open(true)
-	if err != nil || k.alone.Load() {
+	if err != nil || k.alone.Load() == w {
 		return w, err
 	}
-	others, err := k.cfg.Read.WrappedByOthers(ctx, w.name)
+	others, err := k.cfg.Read.WrappedByOthers(ctx, w.names())
 	if err != nil {
 		return nil, err
 	}
 	if others > 0 {
 		return nil, rule.Errorf(rule.CodeUnavailable, "%d keys of people were wrapped under another privacy_key_file; bring that file back, or a copy of it", others)
 	}
-	k.alone.Store(true)
+	k.alone.Store(w)
 	return w, nil
 }
 

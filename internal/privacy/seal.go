@@ -183,28 +183,35 @@ func owner(projectID, id, name string) []byte {
 
 // newKey returns a new key of a person, wrapped.
 func (w *wrapping) newKey(projectID, name string) (store.PersonalKey, error) {
-	key := make([]byte, keyBytes)
-	_, _ = rand.Read(key) // never fails, see crypto/rand
+	key := newKey()
+	k := store.PersonalKey{ProjectID: projectID, ID: idOf(key), Name: name}
+	return k, w.wrapInto(&k, key)
+}
+
+// wrapInto encrypts a key of a person.
+func (w *wrapping) wrapInto(k *store.PersonalKey, key []byte) error {
 	gcm, err := newGCM(w.wrap)
 	if err != nil {
-		return store.PersonalKey{}, err
+		return err
 	}
 	nonce := make([]byte, gcm.NonceSize())
-	_, _ = rand.Read(nonce)
-	id := idOf(key)
-	return store.PersonalKey{ProjectID: projectID, ID: id, Name: name, WrappedBy: w.name, Wrapped: gcm.Seal(nonce, nonce, key, owner(projectID, id, name))}, nil
+	_, _ = rand.Read(nonce) // never fails, see crypto/rand
+	k.WrappedBy, k.Wrapped = w.name, gcm.Seal(nonce, nonce, key, owner(k.ProjectID, k.ID, k.Name))
+	return nil
 }
 
 // unwrap returns a key; unavailable if its row is not as it was made.
 func (w *wrapping) unwrap(k *store.PersonalKey) ([]byte, error) {
-	gcm, err := newGCM(w.wrap)
-	if err != nil {
-		return nil, err
-	}
-	if n := gcm.NonceSize(); len(k.Wrapped) > n {
-		key, err := gcm.Open(nil, k.Wrapped[:n], k.Wrapped[n:], owner(k.ProjectID, k.ID, k.Name))
-		if err == nil && idOf(key) == k.ID {
-			return key, nil
+	for _, by := range append([]wrapper{w.wrapper}, w.older...) {
+		gcm, err := newGCM(by.wrap)
+		if err != nil {
+			return nil, err
+		}
+		if n := gcm.NonceSize(); by.name == k.WrappedBy && len(k.Wrapped) > n {
+			key, err := gcm.Open(nil, k.Wrapped[:n], k.Wrapped[n:], owner(k.ProjectID, k.ID, k.Name))
+			if err == nil && idOf(key) == k.ID {
+				return key, nil
+			}
 		}
 	}
 	return nil, rule.Errorf(rule.CodeUnavailable, "the key %s of project %q was changed in the database, or wrapped under another privacy_key_file", k.ID, k.ProjectID)

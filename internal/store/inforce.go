@@ -40,8 +40,9 @@ type InForceReader interface {
 	// Rows returns the rows of a kind: all, or those of some ids. The ids of relationships are those of the rules that they go out from, and those of attachments
 	// those of their nodes.
 	Rows(ctx context.Context, projectID, kind string, ids []string) ([]RowInForce, error)
-	// Recorded returns up to limit entries of some kinds with Seq > after, in order of Seq.
-	Recorded(ctx context.Context, projectID string, kinds []string, after int64, limit int) ([]AuditEntry, error)
+	// Recorded returns entries of some kinds with Seq > after, in order of Seq, up to limit (at least 1), and the Seq up to which it has looked: there are
+	// no others before it. It has looked at all if these are fewer than limit.
+	Recorded(ctx context.Context, projectID string, kinds []string, after int64, limit int) (list []AuditEntry, until int64, err error)
 }
 
 // InForceTx is the memory of a transaction of what it has changed.

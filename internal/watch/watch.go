@@ -80,9 +80,9 @@ type picked struct {
 }
 
 // Pick chooses verdicts of a record, by a hash of rule and subject, so that the same are chosen each time. It returns what queues their job in
-// the transaction of the record; nil where none is chosen.
+// the transaction of the record; nil where none is chosen, as of a record with personal data: a sample stores what the judge has said.
 func (w *Watch) Pick(rec *wire.EvaluationRecord) func(ctx context.Context, tx store.Tx) error {
-	if w.cfg.Part <= 0 || rec.Kept == wire.KeepNone {
+	if w.cfg.Part <= 0 || rec.Kept == wire.KeepNone || rec.Personal != nil {
 		return nil
 	}
 	chosen := w.chosen(rec)

@@ -37,6 +37,7 @@ func TestAPartIsPicked(t *testing.T) {
 	}
 	for name, edit := range map[string]func(*wire.EvaluationRecord){
 		"without the subject": func(rec *wire.EvaluationRecord) { rec.Kept = wire.KeepNone },
+		"with personal data":  func(rec *wire.EvaluationRecord) { rec.Personal = &wire.SealedData{} },
 		"by the judge":        func(rec *wire.EvaluationRecord) { rec.Evaluation.RuleVerdicts[0].DecidedBy = rule.ByModel },
 		"undecided":           func(rec *wire.EvaluationRecord) { rec.Evaluation.RuleVerdicts[0].Verdict = rule.NeedsConfirmation },
 	} {

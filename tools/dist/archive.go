@@ -38,18 +38,22 @@ func (r *release) archives() error {
 	if err != nil {
 		return err
 	}
+	page, err := os.ReadFile(r.page())
+	if err != nil {
+		return err
+	}
 	for _, b := range r.built {
 		name := fmt.Sprintf("tenet-%s-%s-%s", r.version, b.os, b.arch)
 		content, err := os.ReadFile(b.path)
 		if err != nil {
 			return err
 		}
-		files := []file{{name: name + "/" + b.program(), mode: executable, content: content}}
+		files := []file{{name: name + "/" + b.program(), mode: executable, content: content}, {name: name + "/" + pageName, mode: plain, content: page}}
 		for doc, text := range texts {
 			files = append(files, file{name: name + "/" + doc, mode: plain, content: text})
 		}
 		if b.os == "windows" {
-			err = r.writeZip(name+".zip", files)
+			err = r.writeZip(name+".zip", sorted(files))
 		} else {
 			err = r.writeTarGz(name+".tar.gz", files)
 		}

@@ -28,10 +28,7 @@ import (
 // sample is a release with a small program for Linux and Windows, which is this test: a Go program, so that its modules can be listed.
 func sample(t *testing.T) *release {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := sampleProgram(t)
 	r := &release{root: "../..", out: t.TempDir(), work: t.TempDir(), version: "1.2.0-rc.1", time: time.Unix(1_700_000_000, 0).UTC()}
 	if err := os.MkdirAll(r.manualFolder(), 0o700); err != nil {
 		t.Fatal(err)
@@ -39,10 +36,22 @@ func sample(t *testing.T) *release {
 	if err := os.WriteFile(filepath.Join(r.manualFolder(), "tenet.1"), []byte(".TH TENET 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile(r.page(), []byte("<!DOCTYPE html>"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, p := range []platform{{"linux", "amd64"}, {"linux", "arm64"}, {"windows", "amd64"}} {
 		r.built = append(r.built, built{p, self})
 	}
 	return r
+}
+
+func sampleProgram(t *testing.T) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return self
 }
 
 // made are the files of a sample, which take long to compress.
@@ -114,7 +123,10 @@ func TestFilesOfARelease(t *testing.T) {
 	if got := names(t, first["tenet-1.2.0-rc.1-linux-amd64.tar.gz"]); !slices.Contains(got, "-rwxr-xr-x tenet-1.2.0-rc.1-linux-amd64/tenet") || !slices.Contains(got, "-rw-r--r-- tenet-1.2.0-rc.1-linux-amd64/LICENSE") {
 		t.Errorf("the archive holds %v", got)
 	}
-	if got := names(t, first["tenet-rules-linux-arm64-1.2.0-rc.1.tgz"]); !slices.Contains(got, "-rwxr-xr-x package/bin/tenet") {
+	if got := names(t, first["tenet-1.2.0-rc.1-linux-amd64.tar.gz"]); !slices.Contains(got, "-rw-r--r-- tenet-1.2.0-rc.1-linux-amd64/tenet-auditor.html") {
+		t.Errorf("the archive has no page for auditors: %v", got)
+	}
+	if got := names(t, first["tenet-rules-linux-arm64-1.2.0-rc.1.tgz"]); !slices.Contains(got, "-rwxr-xr-x package/bin/tenet") || !slices.Contains(got, "-rw-r--r-- package/bin/tenet-auditor.html") {
 		t.Errorf("the package for npm holds %v", got)
 	}
 	if len(first["tenet-1.2.0-rc.1-windows-amd64.zip"]) == 0 || len(first["tenet-rules-win32-x64-1.2.0-rc.1.tgz"]) == 0 {
@@ -182,7 +194,7 @@ func TestWheel(t *testing.T) {
 			t.Errorf("RECORD lacks %s", line)
 		}
 	}
-	if !strings.Contains(texts["tenet_rules-1.2.0rc1.dist-info/WHEEL"], "Tag: py3-none-win_amd64\n") || texts["tenet_rules-1.2.0rc1.data/scripts/tenet.exe"] == "" {
+	if !strings.Contains(texts["tenet_rules-1.2.0rc1.dist-info/WHEEL"], "Tag: py3-none-win_amd64\n") || texts["tenet_rules-1.2.0rc1.data/scripts/tenet.exe"] == "" || texts["tenet_rules-1.2.0rc1.data/data/share/tenet/tenet-auditor.html"] == "" {
 		t.Errorf("the wheel holds %d files without a tag or a program", len(texts))
 	}
 }
@@ -201,11 +213,36 @@ func TestRPM(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	payload, err := rpm.PayloadReaderExtended()
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.ReadFile(sampleProgram(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for {
+		f, err := payload.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Name() == "/usr/bin/tenet" {
+			content, err := io.ReadAll(payload)
+			found = err == nil && bytes.Equal(content, self)
+		}
+	}
+	if !found {
+		t.Error("what the rpm unpacks is not the program")
+	}
 	modes := map[string]int{}
 	for _, f := range files {
 		modes[f.Name()] = f.Mode() & 0o777
 	}
-	for name, mode := range map[string]int{"/usr/bin/tenet": 0o755, "/usr/lib/systemd/system/tenet.service": 0o644, "/etc/tenet/tenet.yaml": 0o644, "/usr/lib/sysusers.d/tenet.conf": 0o644, "/usr/share/man/man1/tenet.1.gz": 0o644} {
+	for name, mode := range map[string]int{"/usr/bin/tenet": 0o755, "/usr/lib/systemd/system/tenet.service": 0o644, "/etc/tenet/tenet.yaml": 0o644, "/usr/share/tenet/tenet-auditor.html": 0o644, "/usr/lib/sysusers.d/tenet.conf": 0o644, "/usr/share/man/man1/tenet.1.gz": 0o644} {
 		if modes[name] != mode {
 			t.Errorf("%s has mode %o, want %o", name, modes[name], mode)
 		}

@@ -39,6 +39,7 @@ if [ -d /run/systemd/system ]; then systemctl daemon-reload; fi
 					r.content("deploy/systemd/tenet.service", "/usr/lib/systemd/system/tenet.service", "", plain),
 					r.content("deploy/systemd/tenet.sysusers", "/usr/lib/sysusers.d/tenet.conf", "", plain),
 					r.content("deploy/systemd/tenet.yaml", "/etc/tenet/tenet.yaml", files.TypeConfigNoReplace, plain),
+					r.content(r.page(), "/usr/share/tenet/"+pageName, "", plain),
 					r.content("LICENSE", "/usr/share/doc/tenet/LICENSE", "", plain),
 					r.content("README.md", "/usr/share/doc/tenet/README.md", "", plain),
 				}, manuals...),

@@ -106,6 +106,7 @@ func run(ctx context.Context) error {
 		what string
 		make func() error
 	}{
+		{"page for auditors", func() error { return r.auditorPage(ctx) }},
 		{"archives", r.archives},
 		{"packages for Debian and Red Hat", r.packages},
 		{"lists of components", r.components},
@@ -113,7 +114,6 @@ func run(ctx context.Context) error {
 		{"wheels", r.wheels},
 		{"packages for npm", r.npm},
 		{"chart and scripts", r.chart},
-		{"page for auditors", func() error { return r.auditorPage(ctx) }},
 		{"checksums", r.checksums},
 	} {
 		fmt.Fprintln(os.Stderr, "dist:", step.what)

@@ -31,6 +31,10 @@ func (r *release) npm() error {
 	if err != nil {
 		return err
 	}
+	page, err := os.ReadFile(r.page())
+	if err != nil {
+		return err
+	}
 	fits := map[string]string{}
 	for _, p := range platforms {
 		fits[npmName(p)] = r.version
@@ -52,7 +56,8 @@ func (r *release) npm() error {
 			Name: npmName(b.platform), Version: r.version, Description: "The program of " + packageName + " for " + b.String(), License: "Apache-2.0",
 			OS: []string{node[b.os]}, CPU: []string{node[b.arch]}, Files: []string{"bin"}, PreferUnplugged: true,
 		}
-		if err := r.npmPackage(m, file{name: "bin/" + b.program(), mode: executable, content: program}, file{name: "LICENSE", mode: plain, content: texts["LICENSE"]}); err != nil {
+		if err := r.npmPackage(m, file{name: "bin/" + b.program(), mode: executable, content: program}, file{name: "bin/" + pageName, mode: plain, content: page},
+			file{name: "LICENSE", mode: plain, content: texts["LICENSE"]}); err != nil {
 			return err
 		}
 	}

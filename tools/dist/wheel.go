@@ -43,6 +43,10 @@ func (r *release) wheels() error {
 	if err != nil {
 		return err
 	}
+	page, err := os.ReadFile(r.page())
+	if err != nil {
+		return err
+	}
 	version := pythonVersion(r.version)
 	for _, b := range r.built {
 		program, err := os.ReadFile(b.path)
@@ -58,6 +62,7 @@ func (r *release) wheels() error {
 		}
 		files := []file{
 			{name: "tenet_rules-" + version + ".data/scripts/" + b.program(), mode: executable, content: program},
+			{name: "tenet_rules-" + version + ".data/data/share/tenet/" + pageName, mode: plain, content: page},
 			{name: "tenet_rules/__init__.py", mode: plain, content: pythonInit},
 			{name: "tenet_rules/__main__.py", mode: plain, content: pythonMain},
 			{name: info + "/METADATA", mode: plain, content: fmt.Appendf(nil, "Metadata-Version: 2.4\nName: %s\nVersion: %s\nSummary: %s\nLicense-Expression: Apache-2.0\nLicense-File: LICENSE\nRequires-Python: >=3.8\nDescription-Content-Type: text/markdown\n\n%s",

@@ -149,7 +149,7 @@ func (b *bucket) sign(r *http.Request, body []byte) {
 		lines += "x-amz-security-token:" + b.session + "\n"
 	}
 	scope := day + "/" + b.region + "/s3/aws4_request"
-	canonical := sha256.Sum256([]byte(strings.Join([]string{r.Method, canonicalPath(r.URL.Path), "", lines, names, hash}, "\n")))
+	canonical := sha256.Sum256([]byte(strings.Join([]string{r.Method, canonicalPath(r.URL.Path), canonicalQuery(r.URL.Query()), lines, names, hash}, "\n")))
 	text := strings.Join([]string{"AWS4-HMAC-SHA256", moment, scope, hex.EncodeToString(canonical[:])}, "\n")
 	key := []byte("AWS4" + b.secret)
 	for _, part := range []string{day, b.region, "s3", "aws4_request"} {
@@ -170,6 +170,9 @@ func canonicalPath(path string) string {
 	}
 	return b.String()
 }
+
+// canonicalQuery encodes a query as signatures have it, sorted by name.
+func canonicalQuery(query url.Values) string { return strings.ReplaceAll(query.Encode(), "+", "%20") }
 
 func mac(key []byte, text string) []byte {
 	h := hmac.New(sha256.New, key)

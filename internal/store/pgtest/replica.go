@@ -23,6 +23,7 @@ type Pair struct {
 	t        testing.TB
 	dir, bin string
 	owner    *syscall.Credential // nil for the user of the test
+	primary  *exec.Cmd
 	replica  *exec.Cmd
 }
 
@@ -43,7 +44,7 @@ func NewPair(t testing.TB) *Pair {
 	p.dir = dir
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	if os.Geteuid() == 0 { // as which PostgreSQL refuses to run
-		if p.owner, err = other(); err == nil {
+		if p.owner, err = Other(); err == nil {
 			err = os.Chown(dir, int(p.owner.Uid), int(p.owner.Gid))
 		}
 		if err != nil {
@@ -51,7 +52,7 @@ func NewPair(t testing.TB) *Pair {
 		}
 	}
 	p.run("initdb", "-D", filepath.Join(dir, "primary"), "-U", "tenet", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
-	p.start("primary", primaryPort)
+	p.primary = p.start("primary", primaryPort)
 	p.Primary, p.Replica = p.address(primaryPort), p.address(replicaPort)
 	if err := admin(p.Primary+"&dbname=postgres", "CREATE DATABASE tenet"); err != nil {
 		t.Fatal(err)
@@ -63,6 +64,49 @@ func NewPair(t testing.TB) *Pair {
 
 func (p *Pair) address(port string) string {
 	return "postgres://tenet@/tenet?host=" + p.dir + "&port=" + port
+}
+
+// Both is the address of whichever of the two takes writes.
+func (p *Pair) Both() string {
+	return "postgres://tenet@/tenet?host=" + p.dir + "," + p.dir + "&port=" + primaryPort + "," + replicaPort
+}
+
+// Synchronize has the primary acknowledge nothing that the replica does not have.
+func (p *Pair) Synchronize() {
+	p.t.Helper()
+	for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
+		if err := admin(p.Primary, statement); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	p.until("the replica is not synchronous", p.Primary, "SELECT EXISTS (SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync')")
+}
+
+// KillPrimary ends the primary as a power failure would.
+func (p *Pair) KillPrimary() {
+	_ = p.primary.Process.Kill() // its other processes end with it
+	_ = p.primary.Wait()         // it reports the signal
+}
+
+// Promote has the replica take writes.
+func (p *Pair) Promote() {
+	p.t.Helper()
+	p.execute("SELECT pg_promote(false)")
+	p.until("the replica is not promoted", p.Replica, "SELECT NOT pg_is_in_recovery()")
+}
+
+// until waits for a query to be true.
+func (p *Pair) until(otherwise, address, query string) {
+	p.t.Helper()
+	var err error
+	for began := time.Now(); time.Since(began) < 30*time.Second; time.Sleep(20 * time.Millisecond) {
+		is := false
+		err = connected(address, func(ctx context.Context, conn *pgx.Conn) error { return conn.QueryRow(ctx, query).Scan(&is) })
+		if is {
+			return
+		}
+	}
+	p.t.Fatal(otherwise, err)
 }
 
 // Start starts the replica.
@@ -152,8 +196,8 @@ func programs(t testing.TB) string {
 	return ""
 }
 
-// other is the user as whom PostgreSQL runs where the test is root.
-func other() (*syscall.Credential, error) {
+// Other is the user as whom PostgreSQL runs where the test is root.
+func Other() (*syscall.Credential, error) {
 	var all error
 	for _, name := range []string{"postgres", "nobody"} {
 		u, err := user.Lookup(name)

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -62,6 +63,8 @@ type dialect struct {
 	retryable func(error) bool
 	// unsent reports a statement that has not reached the server, so that its transaction has ended without it.
 	unsent func(error) bool
+	// unsupported reports a statement that the database cannot carry out as it is.
+	unsupported func(error) bool
 	// duplicate reports a violated unique key.
 	duplicate func(error) bool
 	// unreachable reports a database that cannot be reached or cannot write now.
@@ -72,6 +75,10 @@ type dialect struct {
 	demoted func(error) bool
 	// tables lists the tables of a file and their definitions; empty where the server has read them.
 	tables string
+	// spread is true where the rows of projects are on several servers; see [Distribute]. No statement can then lock rows of several projects.
+	spread atomic.Bool
+	// first begins a transaction that writes, where connections cannot have settings; else empty. See [pooled].
+	first string
 	// limits bound statements where a server may stay silent; nil elsewhere. Renew then makes all connections again.
 	limits *limits
 	renew  func()
@@ -126,7 +133,7 @@ func newSQLite() *dialect {
 		return c == sqlite3.SQLITE_CORRUPT || c == sqlite3.SQLITE_NOTADB
 	}
 	no := func(error) bool { return false }
-	d.demoted, d.unsent = no, no
+	d.demoted, d.unsent, d.unsupported = no, no, no
 	d.renew, d.tables = func() {}, "SELECT name, sql FROM sqlite_master WHERE type = 'table'"
 	return d
 }
@@ -181,6 +188,7 @@ func newPostgres() *dialect {
 	d.damaged = func(err error) bool { return strings.HasPrefix(code(err), "XX00") && code(err) != "XX000" } // data_corrupted, index_corrupted
 	d.demoted = func(err error) bool { return code(err) == "25006" || strings.HasPrefix(code(err), "57P") }  // read-only, shutdown
 	d.unsent = pgconn.SafeToRetry
+	d.unsupported = func(err error) bool { return code(err) == "0A000" } // feature_not_supported
 	d.limits, d.renew = &usual, func() {}
 	return d
 }

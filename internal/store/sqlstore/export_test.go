@@ -25,3 +25,6 @@ func MigrateTo(ctx context.Context, db *sql.DB, postgres bool, version int64) er
 	_, err = provider.UpTo(ctx, version)
 	return err
 }
+
+// SplitStatements cuts the SQL of a migration into its statements.
+var SplitStatements = splitStatements

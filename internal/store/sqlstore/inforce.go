@@ -139,16 +139,65 @@ func hashOfRow(kind string, values []any) (out store.RowHash) {
 	return out
 }
 
-// Recorded implements store.InForceReader. The numbers come from an index alone.
-func (t inForceTable) Recorded(ctx context.Context, projectID string, kinds []string, after int64, limit int) ([]store.AuditEntry, error) {
-	in, list := t.d.in("kind", kinds)
-	seqs, err := many(ctx, t.session, unlocked, "recorded entries", "SELECT seq FROM audit_entries WHERE project_id = ? AND "+in+" AND seq > ? ORDER BY seq LIMIT ?",
-		[]any{projectID, list, after, max(limit, 0)}, func(n *int64) []any { return []any{n} })
-	if err != nil || len(seqs) == 0 {
-		return nil, err
+// nearEntries is how many entries of a chain Recorded looks at one by one. Where more have been added, an index finds those of the kinds.
+const nearEntries = 500
+
+// Recorded implements store.InForceReader. Every request asks it for what has been added since the last, mostly evaluations, so it never looks at
+// these twice.
+func (t inForceTable) Recorded(ctx context.Context, projectID string, kinds []string, after int64, limit int) (list []store.AuditEntry, until int64, err error) {
+	limit = max(limit, 1)
+	in, names := t.d.in("kind", kinds)
+	type entry struct {
+		seq    int64
+		wanted bool
 	}
-	return many(ctx, t.session, unlocked, "recorded entries", "SELECT "+auditColumns+" FROM audit_entries WHERE project_id = ? AND "+in+" AND seq > ? AND seq <= ? ORDER BY seq",
-		[]any{projectID, list, after, seqs[len(seqs)-1]}, auditFields)
+	near, err := many(ctx, t.session, unlocked, "added entries", "SELECT seq, "+in+" FROM audit_entries WHERE project_id = ? AND seq > ? ORDER BY seq LIMIT ?",
+		[]any{names, projectID, after, nearEntries}, func(e *entry) []any { return []any{&e.seq, &e.wanted} })
+	if err != nil || len(near) == 0 {
+		return nil, after, err
+	}
+	until = near[len(near)-1].seq
+	var seqs []int64
+	for _, e := range near {
+		if e.wanted {
+			seqs = append(seqs, e.seq)
+		}
+	}
+	if len(near) == nearEntries {
+		if until, seqs, err = t.recordedFar(ctx, projectID, kinds, after, limit); err != nil {
+			return nil, after, err
+		}
+	}
+	if len(seqs) >= limit {
+		seqs = seqs[:limit]
+		until = seqs[limit-1]
+	}
+	if len(seqs) > 0 {
+		list, err = many(ctx, t.session, unlocked, "recorded entries", "SELECT "+auditColumns+" FROM audit_entries WHERE project_id = ? AND seq"+t.d.oneOfNumbers+" ORDER BY seq",
+			[]any{projectID, t.d.numbers(seqs)}, auditFields)
+	}
+	return list, until, err
+}
+
+// recordedFar returns the last number of a chain, and the first numbers of entries of some kinds after one, in order. It asks for one kind at a time:
+// asked for all at once and in order, databases walk through the whole chain.
+func (t inForceTable) recordedFar(ctx context.Context, projectID string, kinds []string, after int64, limit int) (last int64, seqs []int64, err error) {
+	number := func(n *int64) []any { return []any{n} }
+	ends, err := many(ctx, t.session, unlocked, "the last entry", "SELECT COALESCE(MAX(seq), 0) FROM audit_entries WHERE project_id = ?", []any{projectID}, number)
+	if err != nil {
+		return 0, nil, err
+	}
+	last = ends[0]
+	for _, kind := range kinds {
+		found, err := many(ctx, t.session, unlocked, "recorded entries", "SELECT seq FROM audit_entries WHERE project_id = ? AND kind = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
+			[]any{projectID, kind, after, last, limit}, number)
+		if err != nil {
+			return 0, nil, err
+		}
+		seqs = append(seqs, found...)
+	}
+	slices.Sort(seqs)
+	return last, seqs, nil
 }
 
 // forceKey names a row that a transaction has changed.

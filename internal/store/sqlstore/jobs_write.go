@@ -33,21 +33,31 @@ func (t jobTable) Insert(ctx context.Context, j store.Job) (int64, error) {
 	return id, err
 }
 
+// dueJobs begins a query for the jobs of a priority that are due, and runDue has those of the list due run.
+const (
+	dueJobs = "jobs AS j WHERE state = 'queued' AND priority = ? AND run_at <= ? AND "
+	runDue  = `UPDATE jobs SET state = 'running', attempt = attempt + 1, done = 0, total = 0, owner = ?, lease_until = ?, started_at = ?
+		WHERE id IN (SELECT id FROM due) RETURNING ` + jobColumns
+)
+
 // Claim implements store.JobTx.
 func (t jobTable) Claim(ctx context.Context, now time.Time, kinds []string, owner string, lease time.Time, limit int) ([]store.Job, error) {
 	var claimed []store.Job
 	known, names := t.d.in("kind", kinds)
-	// The list is materialised: a plan may otherwise compute it repeatedly, and lock more rows each time.
-	query := `WITH due AS MATERIALIZED (
-			SELECT id FROM jobs AS j WHERE state = 'queued' AND priority = ? AND run_at <= ? AND ` + known + ` AND (unique_key = '' OR
+	due := dueJobs + known + ` AND (unique_key = '' OR
 				NOT EXISTS (SELECT 1 FROM jobs AS other WHERE other.project_id = j.project_id AND other.kind = j.kind
-					AND other.unique_key = j.unique_key AND other.unique_key <> '' AND other.state = 'running'))
-			ORDER BY run_at, id LIMIT ?` + t.d.skipLocked + `)
-		UPDATE jobs SET state = 'running', attempt = attempt + 1, done = 0, total = 0, owner = ?, lease_until = ?, started_at = ?
-		WHERE id IN (SELECT id FROM due) RETURNING ` + jobColumns
+					AND other.unique_key = j.unique_key AND other.unique_key <> '' AND other.state = 'running'))`
+	// The list is materialised: a plan may otherwise compute it repeatedly, and lock more rows each time.
+	query := "WITH due AS MATERIALIZED (SELECT id FROM " + due + " ORDER BY run_at, id LIMIT ?" + t.d.skipLocked + ") " + runDue
 	// One priority after the other, so that it skips no rows of a later time.
 	for priority := 1; priority <= 3 && len(claimed) < limit; priority++ {
-		some, err := t.jobList(ctx, query, priority, micros(now), names, limit-len(claimed), owner, micros(lease), micros(now))
+		var some []store.Job
+		var err error
+		if wanted := limit - len(claimed); t.state.spread {
+			some, err = t.claimSpread(ctx, due, []any{priority, micros(now), names}, []any{owner, micros(lease), micros(now)}, wanted)
+		} else {
+			some, err = t.jobList(ctx, query, priority, micros(now), names, wanted, owner, micros(lease), micros(now))
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -122,8 +132,11 @@ func (t jobTable) mayWait(ctx context.Context, j *store.Job) error {
 
 // ListExpired implements store.JobTx.
 func (t jobTable) ListExpired(ctx context.Context, now time.Time, limit int) ([]store.Job, error) {
-	return t.jobList(ctx, "SELECT "+jobColumns+" FROM jobs WHERE state = 'running' AND lease_until < ? ORDER BY lease_until LIMIT ?"+t.d.skipLocked,
-		micros(now), limit)
+	const expired = "jobs AS j WHERE state = 'running' AND lease_until < ?"
+	if t.state.spread {
+		return t.expiredSpread(ctx, expired, micros(now), limit)
+	}
+	return t.jobList(ctx, "SELECT "+jobColumns+" FROM "+expired+" ORDER BY lease_until LIMIT ?"+t.d.skipLocked, micros(now), limit)
 }
 
 // Retry implements store.JobTx.

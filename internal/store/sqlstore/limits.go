@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -45,13 +46,25 @@ func settings(idle, lock, statement time.Duration) string {
 		idle.Milliseconds(), lock.Milliseconds(), statement.Milliseconds())
 }
 
+// pooled reports that a proxy gives each transaction any connection to the server, as pgbouncer does in its transaction mode. The address says so by a
+// way to run statements that leaves nothing on a connection. A setting of the session would then be one of somebody else's.
+func pooled(cfg *pgxpool.Config) bool {
+	mode := cfg.ConnConfig.DefaultQueryExecMode
+	return mode == pgx.QueryExecModeExec || mode == pgx.QueryExecModeSimpleProtocol
+}
+
+// local makes the settings of a session those of one transaction.
+func local(settings string) string { return strings.ReplaceAll(settings, "SET ", "SET LOCAL ") }
+
 // openPool makes a pool of connections that begin with a statement. It connects when the first is needed.
 func openPool(ctx context.Context, cfg *pgxpool.Config, connections int, first string) (*pgxpool.Pool, error) {
 	cfg = cfg.Copy()
 	cfg.MaxConns = int32(connections) //nolint:gosec // bounded by withDefaults
-	cfg.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
-		_, err := c.Exec(ctx, first)
-		return err
+	if !pooled(cfg) {
+		cfg.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
+			_, err := c.Exec(ctx, first)
+			return err
+		}
 	}
 	if cfg.ConnConfig.ConnectTimeout == 0 {
 		cfg.ConnConfig.ConnectTimeout = connectLimit

@@ -127,12 +127,24 @@ func (s *session) lockProjects(ctx context.Context) error {
 	if err := s.lock(ctx, projectListDomain); err != nil {
 		return err
 	}
+	if s.state.spread {
+		return lockEachProject(ctx, s)
+	}
 	return s.each(ctx, "lock", "SELECT project_id FROM projects ORDER BY project_id FOR NO KEY UPDATE", nil, func(rows *sql.Rows) error {
 		var id string
 		err := rows.Scan(&id)
 		s.state.locked[corpusOf(id)] = true
 		return err
 	})
+}
+
+// lockEachProject is lockProjects where the rows of projects are on several servers.
+func lockEachProject(ctx context.Context, s *session) error {
+	ids, err := many(ctx, s, unlocked, "projects", "SELECT project_id FROM projects ORDER BY project_id", nil, textFields)
+	for i := 0; i < len(ids) && err == nil; i++ {
+		err = s.lock(ctx, corpusOf(ids[i]))
+	}
+	return err
 }
 
 // lockedSnapshot locks a domain and then runs fn on one state of the database.

@@ -146,10 +146,16 @@ func rendered(d *dialect) ([]*goose.Migration, int64, error) {
 			if err != nil {
 				return err
 			}
-			if _, err = tx.ExecContext(ctx, statements); err != nil || fill == nil {
+			s := &session{db: tx, d: d, damage: &damage{}}
+			if d.spread.Load() {
+				err = migrateSpread(ctx, s, statements)
+			} else {
+				_, err = tx.ExecContext(ctx, statements)
+			}
+			if err != nil || fill == nil {
 				return err
 			}
-			return fill(ctx, &session{db: tx, d: d, damage: &damage{}})
+			return fill(ctx, s)
 		}
 		list = append(list, goose.NewGoMigration(step.Version, &goose.GoFunc{RunTx: up}, nil))
 		newest = max(newest, step.Version)

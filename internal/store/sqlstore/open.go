@@ -151,6 +151,9 @@ func openPostgres(ctx context.Context, dsn string, o Options, l limits) (store.S
 	write.SetMaxOpenConns(o.Writers)
 	d := newPostgres()
 	d.limits, d.renew = &l, (&renewer{pools: []*pgxpool.Pool{readers, writers}}).renew
+	if pooled(cfg) {
+		d.first, d.planned = local(settings(l.idle, l.lock, l.write)), nil
+	}
 	var behind *replicas
 	if len(o.Replicas) > 0 {
 		if behind, err = openReplicas(ctx, o, l); err != nil {
@@ -209,7 +212,7 @@ func (s *database) check(ctx context.Context) error {
 			return rule.Errorf(rule.CodeInvalid, "%s; the server has %s", q.text, have)
 		}
 	}
-	return nil
+	return findSpread(ctx, s.session)
 }
 
 // listTables reads the list of tables and the table of migrations of a file. Where these are damaged, the library that migrates

@@ -40,15 +40,57 @@ func (t personalTable) Count(ctx context.Context, projectID string) (used, forgo
 }
 
 // WrappedByOthers implements store.PersonalKeyReader.
-func (t personalTable) WrappedByOthers(ctx context.Context, name string) (n int, err error) {
-	err = t.row(ctx, "keys wrapped by others", "SELECT COUNT(*) FROM personal_keys WHERE forgotten_at IS NULL AND wrapped_by <> ?", []any{name}, &n)
+func (t personalTable) WrappedByOthers(ctx context.Context, names []string) (n int, err error) {
+	args := make([]any, len(names))
+	for i := range names {
+		args[i] = names[i]
+	}
+	err = t.row(ctx, "keys wrapped by others", "SELECT COUNT(*) FROM personal_keys WHERE forgotten_at IS NULL AND wrapped_by NOT IN "+marks(1, len(names)), args, &n)
 	return n, err
+}
+
+// NotWrappedBy implements store.PersonalKeyReader.
+func (t personalTable) NotWrappedBy(ctx context.Context, name, afterProject, afterID string, limit int) ([]store.PersonalKey, error) {
+	return many(ctx, t.session, unlocked, "keys to encrypt again", "SELECT "+personalColumns+" FROM personal_keys "+
+		"WHERE forgotten_at IS NULL AND wrapped_by <> ? AND (project_id, id) > (?, ?) ORDER BY project_id, id LIMIT ?", []any{name, afterProject, afterID, limit}, personalFields)
+}
+
+// Rewrap implements store.PersonalKeyTx.
+func (t personalTable) Rewrap(ctx context.Context, keys []store.PersonalKey) error {
+	for i := range keys {
+		k := &keys[i]
+		if _, err := t.exec(ctx, "encrypt key of a person again", "UPDATE personal_keys SET wrapped = ?, wrapped_by = ? WHERE project_id = ? AND id = ? AND forgotten_at IS NULL",
+			blob(k.Wrapped), k.WrappedBy, k.ProjectID, k.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RetireWrapping implements store.PersonalKeyTx. The locks wait for those who insert keys.
+func (t personalTable) RetireWrapping(ctx context.Context, names []string, at time.Time) error {
+	if err := t.lockProjects(ctx); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if _, err := t.exec(ctx, "retire privacy key", "INSERT INTO retired_privacy_keys (name, retired_at) VALUES (?, ?) ON CONFLICT DO NOTHING", name, micros(at)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Insert implements store.PersonalKeyTx.
 func (t personalTable) Insert(ctx context.Context, k store.PersonalKey) error {
 	if _, err := projectTable(t).Get(ctx, k.ProjectID); err != nil {
 		return err
+	}
+	var retired int
+	if err := t.row(ctx, "retired privacy keys", "SELECT COUNT(*) FROM retired_privacy_keys WHERE name = ?", []any{k.WrappedBy}, &retired); err != nil {
+		return err
+	}
+	if retired > 0 {
+		return rule.Errorf(rule.CodeUnavailable, "the key in privacy_key_file is retired; give this node a copy of the new file")
 	}
 	n, err := t.exec(ctx, "insert key of a person", "INSERT INTO personal_keys ("+personalColumns+") VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
 		k.ProjectID, k.ID, k.Name, k.WrappedBy, blob(k.Wrapped), micros(k.CreatedAt), nullable(k.ForgottenAt))

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -146,6 +147,11 @@ func (s *session) leave() {
 func (s *session) wrap(ctx context.Context, doing string, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) || s.d.demoted(err) {
 		s.d.renew()
+	}
+	if s.state != nil && !s.state.spread && s.d.unsupported(err) {
+		// The tables have been spread or migrated since this node opened the database: the next try goes the other way.
+		s.d.spread.Store(true)
+		s.state.retry = cmp.Or(s.state.retry, err)
 	}
 	switch {
 	case s.d.damaged(err):

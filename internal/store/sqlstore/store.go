@@ -144,7 +144,7 @@ func (s *database) once(ctx context.Context, sync syncing, fn func(store.Tx) err
 		}
 		return nil, s.wrap(ctx, "begin", err)
 	}
-	t := &session{db: sqlTx, d: s.d, damage: s.damage, state: &txState{locked: map[lockDomain]bool{}, webhooks: map[string][]store.WebhookPolicy{}}}
+	t := &session{db: sqlTx, d: s.d, damage: s.damage, state: &txState{spread: s.d.spread.Load(), locked: map[lockDomain]bool{}, webhooks: map[string][]store.WebhookPolicy{}}}
 	done := false
 	defer func() {
 		if !done { // fn has failed or panicked
@@ -175,7 +175,11 @@ func (s *database) once(ctx context.Context, sync syncing, fn func(store.Tx) err
 func (s *database) begin(ctx context.Context, sync syncing) (sqlTx *sql.Tx, end func(), err error) {
 	end = func() {}
 	if sync == synced {
-		sqlTx, err = s.write.BeginTx(ctx, s.d.writing)
+		if sqlTx, err = s.write.BeginTx(ctx, s.d.writing); err == nil && s.d.first != "" {
+			if _, err = sqlTx.ExecContext(ctx, s.d.first); err != nil {
+				_ = sqlTx.Rollback() // the first error is the one that matters
+			}
+		}
 		return sqlTx, end, err
 	}
 	conn, err := s.write.Conn(ctx)
@@ -196,7 +200,7 @@ func (s *database) begin(ctx context.Context, sync syncing) (sqlTx *sql.Tx, end 
 		}
 	}
 	if sqlTx, err = conn.BeginTx(ctx, s.d.writing); err == nil && s.d.syncAgain == "" {
-		if _, err = sqlTx.ExecContext(ctx, s.d.unsynced); err != nil {
+		if _, err = sqlTx.ExecContext(ctx, s.d.unsynced+"; "+s.d.first); err != nil {
 			_ = sqlTx.Rollback() // the first error is the one that matters
 		}
 	}
@@ -208,6 +212,8 @@ type txState struct {
 	locked map[lockDomain]bool
 	// retry is the first failure that another transaction has caused.
 	retry error
+	// spread is whether the rows of projects were on several servers when the transaction began, as far as this node knew.
+	spread bool
 	// jobs is true when the transaction has made jobs to claim.
 	jobs bool
 	// webhooks holds the webhook policies that the transaction has read, by project.

@@ -156,18 +156,36 @@ func testInForce(t *testing.T, f *fixture) {
 	if err := f.appendAudit(entries...); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct {
-		after int64
-		limit int
-		want  []int64
-	}{{0, 10, []int64{2, 3, 5}}, {0, 2, []int64{2, 3}}, {3, 10, []int64{5}}, {5, 10, nil}} {
-		list, err := f.s.InForce.Recorded(f.ctx, "p", []string{"rule", "key"}, c.after, c.limit)
+	recorded := func(kind string, after int64, limit int, until int64, want ...int64) {
+		t.Helper()
+		list, looked, err := f.s.InForce.Recorded(f.ctx, "p", []string{kind, "key"}, after, limit)
 		var got []int64
 		for _, e := range list {
 			got = append(got, e.Seq)
 		}
-		if err != nil || !slices.Equal(got, c.want) {
-			t.Errorf("recorded after %d: %v, %v; want %v", c.after, got, err, c.want)
+		if err != nil || !slices.Equal(got, want) || looked != until {
+			t.Errorf("recorded after %d: %v up to %d, %v; want %v up to %d", after, got, looked, err, want, until)
 		}
 	}
+	recorded("rule", 0, 10, 5, 2, 3, 5)
+	recorded("rule", 0, 2, 3, 2, 3)
+	recorded("rule", 3, 10, 5, 5)
+	recorded("rule", 5, 10, 5)
+	recorded("waiver", 3, 10, 5) // there is none, and so nothing that needs to be looked at again
+	// Among many evaluations, too.
+	var many []store.AuditEntry
+	for n := range int64(700) {
+		many = append(many, entryAt(6+n, func(e *store.AuditEntry) {
+			if e.Seq == 300 || e.Seq == 650 {
+				e.Kind = "key"
+			}
+		}))
+	}
+	if err := f.appendAudit(many...); err != nil {
+		t.Fatal(err)
+	}
+	recorded("rule", 3, 10, 705, 5, 300, 650)
+	recorded("rule", 3, 2, 300, 5, 300)
+	recorded("rule", 300, 10, 705, 650)
+	recorded("waiver", 650, 10, 705)
 }

@@ -16,6 +16,11 @@ type Open func(t *testing.T) store.Store
 
 // Run runs the suite. New is called once per test and returns how to open that test's database.
 func Run(t *testing.T, fresh func(t *testing.T) Open) {
+	RunSome(t, func(string) bool { return true }, fresh)
+}
+
+// RunSome runs the tests whose names are chosen.
+func RunSome(t *testing.T, chosen func(name string) bool, fresh func(t *testing.T) Open) {
 	for name, test := range map[string]func(*testing.T, *fixture){
 		"projects":                           testProjects,
 		"rules are read as written":          testRoundTrip,
@@ -154,6 +159,9 @@ func Run(t *testing.T, fresh func(t *testing.T) Open) {
 		"following the federation stops":        testFollowStops,
 		"racing to attach one rule to one node": testRaceAttach,
 	} {
+		if !chosen(name) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			open := fresh(t)
 			f := &fixture{t: t, ctx: t.Context(), open: open, s: open(t)}
