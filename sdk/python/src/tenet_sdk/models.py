@@ -516,6 +516,8 @@ class ActionApproval(Struct, kw_only=True, omit_defaults=True):
     """Who asked for the approval, if that was not the requester."""
     auto: bool | None = None
     """True if the project's policy asked for it, not the caller."""
+    change: dict[str, str] | None = None
+    """Change of the federation that is to be made, by the names of its parts; absent for an evaluation."""
     created_at: datetime
     """When it was asked for."""
     decided_at: datetime | None = None
@@ -531,7 +533,7 @@ class ActionApproval(Struct, kw_only=True, omit_defaults=True):
     escalated: bool | None = None
     """True once the substitutes have been asked."""
     evaluation_id: str
-    """Evaluation that needs confirmation."""
+    """Evaluation that needs confirmation; empty for a change of the federation."""
     expires_at: datetime
     """Until when it can be decided."""
     groups: list[ApprovalGroup] = []
@@ -1025,6 +1027,8 @@ class ApprovalDetail(Struct, kw_only=True, omit_defaults=True):
     """Who asked for the approval, if that was not the requester."""
     auto: bool | None = None
     """True if the project's policy asked for it, not the caller."""
+    change: dict[str, str] | None = None
+    """Change of the federation that is to be made, by the names of its parts; absent for an evaluation."""
     created_at: datetime
     """When it was asked for."""
     decided_at: datetime | None = None
@@ -1044,7 +1048,7 @@ class ApprovalDetail(Struct, kw_only=True, omit_defaults=True):
     escalated: bool | None = None
     """True once the substitutes have been asked."""
     evaluation_id: str
-    """Evaluation that needs confirmation."""
+    """Evaluation that needs confirmation; empty for a change of the federation."""
     expires_at: datetime
     """Until when it can be decided."""
     groups: list[ApprovalGroup] = []
@@ -1221,6 +1225,8 @@ class AttachRule(Struct, kw_only=True, omit_defaults=True):
 class Attached(Struct, kw_only=True, omit_defaults=True):
     allow_weakening: bool
     """Whether the override may loosen a CRITICAL rule."""
+    approved_by: str | None = None
+    """Who has approved that something is weakened by it, where the project demands two people."""
     created_at: datetime
     """When it was attached."""
     created_by: str
@@ -1884,6 +1890,8 @@ class ChangedNode(Struct, kw_only=True, omit_defaults=True):
     """organization, team or project."""
     name: str
     """Node name."""
+    own_rules_approved_by: str | None = None
+    """Who has approved it, where the project demands two people."""
     own_rules_by: str | None = None
     """Actor that decided so."""
     own_rules_only: bool | None = None
@@ -3640,6 +3648,8 @@ class HeldBy(Struct, kw_only=True, omit_defaults=True):
 
 
 class HeldRule(Struct, kw_only=True, omit_defaults=True):
+    approved_by: str | None = None
+    """Who has approved that something is weakened by it, where the project demands two people."""
     attached_at: datetime | None = None
     """When it was attached there."""
     attached_by: str | None = None
@@ -4345,6 +4355,8 @@ class Node(Struct, kw_only=True, omit_defaults=True):
     """organization, team or project."""
     name: str
     """Node name."""
+    own_rules_approved_by: str | None = None
+    """Who has approved it, where the project demands two people."""
     own_rules_by: str | None = None
     """Actor that decided so."""
     own_rules_only: bool | None = None
@@ -4439,6 +4451,8 @@ class NodeDetail(Struct, kw_only=True, omit_defaults=True):
     """organization, team or project."""
     name: str
     """Node name."""
+    own_rules_approved_by: str | None = None
+    """Who has approved it, where the project demands two people."""
     own_rules_by: str | None = None
     """Actor that decided so."""
     own_rules_only: bool | None = None
@@ -4475,6 +4489,8 @@ class NodeRule(Struct, kw_only=True, omit_defaults=True):
     """Whether it now replaces the rule that it is to override. It does not while it is not in force, or loosens a CRITICAL rule without being allowed to, or the other rule is no longer attached above."""
     allow_weakening: bool
     """Whether the override may loosen a CRITICAL rule."""
+    approved_by: str | None = None
+    """Who has approved that something is weakened by it, where the project demands two people."""
     created_at: datetime
     """When it was attached."""
     created_by: str
@@ -4516,6 +4532,8 @@ class NodeSummary(Struct, kw_only=True, omit_defaults=True):
     """organization, team or project."""
     name: str
     """Node name."""
+    own_rules_approved_by: str | None = None
+    """Who has approved it, where the project demands two people."""
     own_rules_by: str | None = None
     """Actor that decided so."""
     own_rules_only: bool | None = None
@@ -4571,6 +4589,8 @@ class Overridden(Struct, kw_only=True, omit_defaults=True):
 class OverriddenRule(Struct, kw_only=True, omit_defaults=True):
     allow_weakening: bool
     """Whether that was permitted."""
+    approved_by: str | None = None
+    """Who has approved that something is weakened by it, where the project demands two people."""
     attached_at: datetime
     """When it was attached."""
     attached_by: str
@@ -7443,6 +7463,8 @@ class TreeNode(Struct, kw_only=True, omit_defaults=True):
     """organization, team or project."""
     name: str
     """Node name."""
+    own_rules_approved_by: str | None = None
+    """Who has approved it, where the project demands two people."""
     own_rules_by: str | None = None
     """Actor that decided so."""
     own_rules_only: bool | None = None
