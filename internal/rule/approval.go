@@ -52,9 +52,9 @@ type Approval struct {
 	Environment  string         `json:"environment,omitempty" doc:"Environment whose rules were applied; absent for live rules."`
 	Rules        []ApprovalRule `json:"rules" nullable:"false" doc:"Rules that ask for confirmation, as they were. A changed rule does not fit the approval."`
 	// Change is nil for approvals of evaluations.
-	Change       map[string]string `json:"change,omitempty" doc:"Change of the federation that is to be made, by the names of its parts; absent for an evaluation."`
-	Uncovered    bool           `json:"uncovered,omitempty" doc:"True if the project's policy asks for confirmation because no rule covers the subject."`
-	Severity     Severity       `json:"severity,omitempty" enum:"LOW,MEDIUM,HIGH,CRITICAL" doc:"Highest severity of the rules; absent without rules."`
+	Change    map[string]string `json:"change,omitempty" doc:"Change of the federation that is to be made, by the names of its parts; absent for an evaluation."`
+	Uncovered bool              `json:"uncovered,omitempty" doc:"True if the project's policy asks for confirmation because no rule covers the subject."`
+	Severity  Severity          `json:"severity,omitempty" enum:"LOW,MEDIUM,HIGH,CRITICAL" doc:"Highest severity of the rules; absent without rules."`
 
 	Requester      string `json:"requester" doc:"Who may use the approval: the caller of the evaluation."`
 	RequesterOwner string `json:"requester_owner,omitempty" doc:"Person whom the requester's key belongs to. Neither the requester nor its owner can decide."`
