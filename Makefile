@@ -185,6 +185,10 @@ flips: ## Repeat 10,000 requests with a model that tosses a coin, and look for v
 attacks: ## Let scripted models that obey planted texts judge changes, and count what they allow
 	TENET_ATTACKS=all go test -timeout=60m -run=AdaptiveAttackers -v ./internal/judge
 
+.PHONY: eval-small-model
+eval-small-model: build ## Measure a real model of 1.5 billion parameters in each profile; gets 1.2 GB (EVALCASES=files, LIMIT=20)
+	scripts/eval-small-model.sh $(or $(EVALCASES),$(wildcard ../shared/data/code-rules/*.jsonl ../shared/data/fact-rules/*.jsonl))
+
 .PHONY: clean
 clean: ## Remove what was built and the database of `make run`
 	rm -rf bin $(DATA) $(DEMO)

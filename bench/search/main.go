@@ -26,6 +26,9 @@ func run(data, vectors, sizes string) error {
 		if err := quality(data, vectors); err != nil {
 			return err
 		}
+		if err := documents(data, "cranfield"); err != nil {
+			return err
+		}
 	}
 	var counts []int
 	for s := range strings.SplitSeq(sizes, ",") {

@@ -61,8 +61,8 @@ func (c *collection) embed(folder string) (docs, questions [][]float32, err erro
 	return docs, questions, nil
 }
 
-// search is a way to find things: run returns the ids of what it finds for the question at a place, best first.
-type search struct {
+// ranking is a way to find things: run returns the ids of what it finds for the question at a place, best first.
+type ranking struct {
 	name string
 	run  func(i int) []string
 }
@@ -70,15 +70,15 @@ type search struct {
 // top is how many hits are judged.
 const top = 10
 
-func (c *collection) byWords() []search {
-	return []search{{"keyword", func(i int) []string {
+func (c *collection) byWords() []ranking {
+	return []ranking{{"keyword", func(i int) []string {
 		hits, _ := c.view.Keyword(c.queries[i].text, corpus.Filter{}, 0, top)
 		return ids(hits)
 	}}}
 }
 
-func (c *collection) byVectors(vectors [][]float32) []search {
-	return []search{
+func (c *collection) byVectors(vectors [][]float32) []ranking {
+	return []ranking{
 		{"vector", func(i int) []string {
 			hits, _ := c.view.Nearest(vectors[i], corpus.Filter{}, 0, top)
 			return ids(hits)

@@ -14,11 +14,21 @@ import (
 	"tenet/internal/wire"
 )
 
+// Profiles are the ways in which a judge's model can be asked, by the values of judge_profile.
+func Profiles() []string {
+	names := make([]string, len(judge.Profiles))
+	for i, p := range judge.Profiles {
+		names[i] = string(p)
+	}
+	return names
+}
+
 // Decider decides single rules as a node with the same settings would, without a database and without storing verdicts.
 // `tenet eval` measures it.
 type Decider struct {
-	models models
-	judge  *judge.Judge
+	models  models
+	judge   *judge.Judge
+	profile judge.Profile
 }
 
 // NewDecider returns a Decider. It fails like [New] where the model's settings cannot work. Without a model it decides no
@@ -32,7 +42,7 @@ func NewDecider(cfg config.Config, log *slog.Logger, o Options) (*Decider, error
 	if err != nil {
 		return nil, err
 	}
-	return &Decider{models: m, judge: m.newJudge(cfg, log, nil, nil)}, nil
+	return &Decider{models: m, judge: m.newJudge(cfg, log, nil, nil), profile: m.profile(cfg)}, nil
 }
 
 // Check reports whether the model's server answers and accepts the key. Of several models, one that works is enough.
@@ -54,7 +64,7 @@ func (d *Decider) Check(ctx context.Context) error {
 func (d *Decider) Model() string { return d.models.judging() }
 
 // Prompt names the version of the prompts.
-func (d *Decider) Prompt() string { return judge.PromptVersion }
+func (d *Decider) Prompt() string { return judge.PromptVersionOf(d.profile) }
 
 // Triage returns for each rule whether it could concern s.
 func (d *Decider) Triage(ctx context.Context, s *subject.Subject, rules []*rule.Rule) ([]wire.TriageOutcome, rule.Cost) {

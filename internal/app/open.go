@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"tenet/internal/config"
 	"tenet/internal/judge"
@@ -53,6 +54,12 @@ func (m models) judging() string {
 	return m.judge.ID()
 }
 
+// profile returns how the model that judges is asked; of several, the first counts.
+func (m models) profile(cfg config.Config) judge.Profile {
+	first, _, _ := strings.Cut(m.judging(), ",")
+	return judge.Profile(cfg.Profile(first))
+}
+
 // embedding names the model whose vectors are compared; empty without one.
 func (m models) embedding() string {
 	if m.embedder == nil {
@@ -64,7 +71,7 @@ func (m models) embedding() string {
 // newJudge returns a judge that stores verdicts in a cache and draws control rules from samples; both may be nil.
 func (m models) newJudge(cfg config.Config, log *slog.Logger, cache *judge.Cache, samples func(projectID string) []probe.Sample) *judge.Judge {
 	return judge.New(judge.Config{
-		Model: m.judge, Confirm: m.confirm, Timeout: cfg.JudgeTimeout, TotalTimeout: cfg.Judging(), Concurrency: cfg.JudgeParallel, MaxTokens: cfg.JudgeTokens, Logger: log, Cache: cache, Samples: samples,
+		Model: m.judge, Confirm: m.confirm, Profile: m.profile(cfg), Timeout: cfg.JudgeTimeout, TotalTimeout: cfg.Judging(), Concurrency: cfg.JudgeParallel, MaxTokens: cfg.JudgeTokens, Logger: log, Cache: cache, Samples: samples,
 	})
 }
 

@@ -66,6 +66,7 @@ type grammar struct {
 	Cases       casesCommands       `cmd:"" help:"List, generate, confirm and delete the test cases of a rule."`
 	Test        testCommand         `cmd:"" help:"Run the test cases of rules."`
 	Eval        evalCommand         `cmd:"" help:"Measure a model by labelled cases."`
+	Model       modelCommands       `cmd:"" help:"Measure how a model is best asked."`
 	Snapshots   snapshotsCommands   `cmd:"" help:"Take snapshots of the rules, deploy them, roll back."`
 	Bundle      bundleCommands      `cmd:"" help:"Build, move and verify the signed files that edges evaluate from."`
 	Insights    insightsCommand     `cmd:"" help:"Show how rules were judged, and which need attention."`

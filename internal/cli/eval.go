@@ -20,9 +20,11 @@ type evalCommand struct {
 	More  []string `arg:"" optional:"" name:"file" help:"Further files of cases."`
 
 	Model    string `placeholder:"MODEL" help:"Model to measure, as provider:model, or none; default is the configured one ($$TENET_JUDGE_MODEL)."`
+	Profile  string `placeholder:"PROFILE" help:"How the model is asked: large, small, or plain (one sentence and no safeguard, to compare with); default is the configured one ($$TENET_JUDGE_PROFILE)."`
 	Repeat   int    `default:"1" placeholder:"N" help:"Judge each case N times, to see whether verdicts flip (default 1)."`
 	Parallel int    `default:"4" placeholder:"N" help:"Cases that are judged at once (default 4)."`
 	Triage   int    `default:"99" placeholder:"N" help:"Measure triage with N rules of other cases beside the broken one (default 99); 0 does not measure it."`
+	Balanced bool   `help:"Take as many cases that expect an ALLOW as others."`
 	Limit    int    `placeholder:"N" help:"Judge a sample of N cases, always the same ones; default is all."`
 
 	Journal  string `placeholder:"FILE" help:"Keep each verdict in this file as it comes; a run that was broken off goes on from there."`
@@ -83,6 +85,9 @@ func (k *evalCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	options := modeleval.Options{Repeat: k.Repeat, Parallel: k.Parallel, Others: k.Triage}
+	if k.Profile == profilePlain {
+		options.Others = 0 // triage has no plain question
+	}
 	if k.Journal != "" {
 		if options.Journal, err = modeleval.OpenJournal(k.Journal, judge.Model(), judge.Prompt()); err != nil {
 			return err
@@ -107,11 +112,23 @@ func (k *evalCommand) Run(ctx context.Context, s *session) error {
 	return k.report(s, report, old)
 }
 
+// profilePlain asks without the judge.
+const profilePlain = "plain"
+
+// measured gives the verdicts that eval measures.
+type measured interface {
+	modeleval.Decider
+	Check(ctx context.Context) error
+}
+
 // judge makes the judge of the settings. It fails before anything is judged if the model cannot be asked.
-func (k *evalCommand) judge(ctx context.Context, s *session) (*app.Decider, error) {
+func (k *evalCommand) judge(ctx context.Context, s *session) (measured, error) {
 	flags := map[string]string{}
 	if k.Model != "" && k.Model != "none" {
 		flags["judge_model"] = k.Model
+	}
+	if k.Profile != "" && k.Profile != profilePlain {
+		flags["judge_profile"] = k.Profile
 	}
 	cfg, err := s.configure(defaultSettings(), flags)
 	if err != nil {
@@ -122,7 +139,12 @@ func (k *evalCommand) judge(ctx context.Context, s *session) (*app.Decider, erro
 	}
 	cfg.JudgeParallel = max(cfg.JudgeParallel, k.Parallel)
 	// What the judge has to say about single answers is in the report.
-	judge, err := app.NewDecider(cfg, slog.New(slog.DiscardHandler), app.Options{Env: s.env})
+	var judge measured
+	if k.Profile == profilePlain {
+		judge, err = app.NewPlain(cfg, slog.New(slog.DiscardHandler), app.Options{Env: s.env})
+	} else {
+		judge, err = app.NewDecider(cfg, slog.New(slog.DiscardHandler), app.Options{Env: s.env})
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -149,6 +171,9 @@ func (k *evalCommand) read() ([]modeleval.Case, error) {
 	}
 	if len(all) == 0 {
 		return nil, errors.New("the files hold no cases")
+	}
+	if k.Balanced {
+		return modeleval.Balanced(all, k.Limit)
 	}
 	return modeleval.Sample(all, k.Limit)
 }

@@ -35,14 +35,17 @@ func judgeServer(t *testing.T, gullible bool) string {
 			return // the check before a run
 		}
 		var body struct {
-			Messages []struct{ Role, Content string }
+			Messages       []struct{ Role, Content string }
+			ResponseFormat struct {
+				JSONSchema struct{ Name string } `json:"json_schema"`
+			} `json:"response_format"`
 		}
 		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 			t.Error(err)
 			return
 		}
 		prompt := body.Messages[len(body.Messages)-1].Content
-		answer, err := model.Complete(r.Context(), llm.Request{Prefix: prompt, Prompt: prompt})
+		answer, err := model.Complete(r.Context(), llm.Request{Prefix: prompt, Prompt: prompt, SchemaName: body.ResponseFormat.JSONSchema.Name})
 		if err != nil {
 			t.Error(err)
 			return
@@ -194,5 +197,62 @@ func TestVerdictsOfEvalAreThoseOfTheService(t *testing.T) {
 	code, out, errs := runIn(t.Context(), t, "", []string{judgeServer(t, false)}, "eval", "--model", "openai:tiny", "--cases", casesFile(t, "soft.jsonl", soft))
 	if code != 0 || !strings.Contains(out, "| soft | 1      | 100 % | -          | 100 %     | 0 %       |") {
 		t.Errorf("exits with %d, %q and\n%s; a broken SHOULD needs confirmation", code, errs, out)
+	}
+}
+
+func TestModelCheckNamesTheProfile(t *testing.T) {
+	cases := casesFile(t, "own.jsonl", evalCases)
+	able := judgeServer(t, false)
+	code, out, errs := runIn(t.Context(), t, "", []string{able}, "model", "check", "--model", "openai:tiny", "--cases", cases)
+	if code != 0 || errs != "" || !strings.Contains(out, "Ask openai:tiny in the profile large: TENET_JUDGE_PROFILE=large") {
+		t.Errorf("exits with %d, %q and\n%s", code, errs, out)
+	}
+	var found modelCheck
+	code, out, errs = runIn(t.Context(), t, "", []string{able}, "model", "check", "--model", "openai:tiny", "--cases", cases, "--json")
+	if err := json.Unmarshal([]byte(out), &found); err != nil || code != 0 || found.Profile != "large" || len(found.Profiles) != 2 {
+		t.Fatalf("exits with %d, %q and\n%s", code, errs, out)
+	}
+	if p := found.Profiles[1]; p.Profile != "small" || p.Prompt != "small-v1" || p.Right != 3 || p.Calls != 5 || !p.Fit {
+		t.Errorf("the small profile has %+v", p)
+	}
+	// A model that allows all is not to be trusted, however it is asked.
+	code, out, _ = runIn(t.Context(), t, "", []string{judgeServer(t, true)}, "model", "check", "--model", "openai:tiny", "--cases", cases)
+	if code != exitFound || !strings.Contains(out, "openai:tiny should not judge") {
+		t.Errorf("exits with %d and\n%s", code, out)
+	}
+	for name, args := range map[string][]string{"there is no model": {}, "goes without --server": {"--server", "http://localhost"}, "no such file": {"--model", "openai:tiny", "--cases", "/no/such/file"}} {
+		if code, _, errs := runIn(t.Context(), t, "", []string{able}, append([]string{"model", "check"}, args...)...); code != 2 || !strings.Contains(errs, name) {
+			t.Errorf("%v exits with %d and %q", args, code, errs)
+		}
+	}
+}
+
+func TestEvalComparesWithAPlainQuestion(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			return
+		}
+		var body struct{ Messages []struct{ Content string } }
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil || len(body.Messages) != 1 {
+			t.Errorf("got %+v, %v", body, err)
+		}
+		word := "Perhaps."
+		switch text := body.Messages[0].Content; {
+		case strings.Contains(text, "rand();"):
+			word = "deny."
+		case strings.Contains(text, "x = 1;"):
+			word = "ALLOW"
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"finish_reason": "stop", "message": map[string]string{"content": word}}}})
+	}))
+	defer srv.Close()
+	cases := casesFile(t, "own.jsonl", evalCases)
+	environ := []string{"OPENAI_BASE_URL=" + srv.URL}
+	code, out, errs := runIn(t.Context(), t, "", environ, "eval", "--cases", cases, "--model", "openai:tiny", "--profile", "plain")
+	if code != 0 || !strings.Contains(out, "prompts plain-v1") || !strings.Contains(out, "| own | 3      | 67 %  | 100 %      | 33 %      | 33 %      | 0 ") {
+		t.Errorf("exits with %d, %q and\n%s", code, errs, out)
+	}
+	if code, _, errs := runIn(t.Context(), t, "", environ, "eval", "--cases", cases, "--profile", "tiny"); code != 2 || !strings.Contains(errs, "judge_profile") {
+		t.Errorf("an unknown profile exits with %d and %q", code, errs)
 	}
 }

@@ -32,6 +32,7 @@ type Config struct {
 
 	JudgeModel     string        `key:"judge_model" default:"" doc:"Model that judges what checks leave open, as provider:model, such as openai:gpt-5-mini. Several with commas between: each is asked where those before it are unavailable. Empty: no model."`
 	ConfirmModel   string        `key:"confirm_model" default:"" doc:"Model that confirms denials of CRITICAL rules, as provider:model. Empty: the judge looks a second time."`
+	JudgeProfile   string        `key:"judge_profile" default:"large" doc:"How the judge's model is asked: large (up to ten rules a call), or small (one rule a call, in a short form, for models of few billion parameters). For single models, with commas between: ollama:qwen3:1.7b=small,large. Of several models the first one counts. tenet model check measures which profile suits a model."`
 	JudgeTimeout   time.Duration `key:"judge_timeout" default:"30s" doc:"Time limit of one call to the model."`
 	JudgeTotal     time.Duration `key:"judge_total_timeout" default:"" doc:"Time limit of all calls to the model for one evaluation, waiting for their turn and repairs included; triage before it may take half as long. Empty: three times judge_timeout, and at least 90s."`
 	JudgeParallel  int           `key:"judge_parallel" default:"32" doc:"Calls to the model that may run at once."`
@@ -355,6 +356,7 @@ func (c *Config) validate() (wrong []error) {
 		{c.ReadStaleness >= 100*time.Millisecond && c.ReadStaleness <= time.Minute, "read_staleness: must be between 100ms and 1m"},
 		{min(c.MaxBody, c.MaxImportBody, c.MaxDocument) >= 1024, "max_body, max_import_body and max_document: must be at least 1024"},
 		{c.JudgeTotal == 0 || c.JudgeTotal >= c.JudgeTimeout, "judge_total_timeout: must be at least judge_timeout"},
+		{profilesForm.MatchString(c.JudgeProfile), fmt.Sprintf("judge_profile: %q is not large or small, or a list such as ollama:qwen3:1.7b=small,large", c.JudgeProfile)},
 		{c.JudgeSamples >= 0 && c.JudgeSamples <= 1, "judge_samples: must be from 0 to 1"},
 		{max(c.JudgeTimeout, c.JudgeTotal) <= time.Hour, "judge_timeout and judge_total_timeout: must be at most 1h"},
 		{upTo(1000, c.JobWorkers), "job_workers: must be between 1 and 1000"},
@@ -395,6 +397,24 @@ func (c *Config) validate() (wrong []error) {
 		}
 	}
 	return wrong
+}
+
+// profilesForm is the form of judge_profile.
+var profilesForm = regexp.MustCompile(`^([^,=\s]+=)?(large|small)(,([^,=\s]+=)?(large|small))*$`)
+
+// Profile returns the profile by which a model is asked.
+func (c *Config) Profile(model string) string {
+	profile := "large"
+	for entry := range strings.SplitSeq(c.JudgeProfile, ",") {
+		name, value, own := strings.Cut(entry, "=")
+		switch {
+		case !own:
+			profile = entry
+		case name == model:
+			return value
+		}
+	}
+	return profile
 }
 
 // publicForm is the form of public_url.

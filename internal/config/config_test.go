@@ -117,3 +117,22 @@ func TestTheGuideListsEverySetting(t *testing.T) {
 		}
 	}
 }
+
+func TestProfilesAreByModel(t *testing.T) {
+	for setting, want := range map[string]string{
+		"large": "large large", "small": "small small", "ollama:qwen3:1.7b=small,large": "small large", "small,openai:gpt-5-mini=large": "small large",
+	} {
+		c, err := config.Load(write(t, "judge_profile: "+setting), none, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Profile("ollama:qwen3:1.7b") + " " + c.Profile("openai:gpt-5-mini"); got != want {
+			t.Errorf("%s gives %s, want %s", setting, got, want)
+		}
+	}
+	for _, setting := range []string{"tiny", "large,", "=small", "a=b"} {
+		if _, err := config.Load(write(t, "judge_profile: "+setting), none, nil); err == nil || !strings.Contains(err.Error(), "judge_profile") {
+			t.Errorf("%q gives %v", setting, err)
+		}
+	}
+}

@@ -102,7 +102,7 @@ func (r *run) recorded() wire.EvaluationRecord {
 	}
 	rec.Triage = r.triage.record
 	if len(r.calls)+len(r.reused) > 0 {
-		rec.Prompt, rec.Calls, rec.Reused, rec.Stored = judge.PromptVersion, r.calls, r.reused, r.stored
+		rec.Prompt, rec.Calls, rec.Reused, rec.Stored = judge.PromptOf(r.calls, r.reused), r.calls, r.reused, r.stored
 	}
 	return rec
 }

@@ -203,7 +203,7 @@ var table = map[string]row{
 	"/bench/lexicon":      {layer: command},
 	"/bench/discovery":    {layer: command, imports: []string{"discover/assistant", "discover/comment", "discover/policy", "discover/prose", "discover/source"}, tests: []string{"discover"}},
 	"/sdk/generate":       {layer: command},
-	"/bench/search":       {layer: command, imports: []string{"corpus", "rule", "store"}},
+	"/bench/search":       {layer: command, imports: []string{"auth", "corpus", "document", "rule", "search", "store", "store/sqlstore", "wire"}},
 
 	"console/browsertest":   {layer: support},
 	"document/documenttest": {layer: support},

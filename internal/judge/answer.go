@@ -111,27 +111,32 @@ func parseEntry(content string) (*answer, string) {
 	if err := json.Unmarshal([]byte(content), &a, json.MatchCaseInsensitiveNames(true)); err != nil {
 		return nil, "its entry is not what was asked for"
 	}
+	return &a, checkEntry(&a)
+}
+
+// checkEntry cleans the texts of an entry and returns why it cannot be used; "" if it can.
+func checkEntry(a *answer) string {
 	tooLong := func(s string, limit int) bool { return len(s) > limit && utf8.RuneCountInString(s) > limit }
 	for _, s := range []string{a.Absence, a.Reasoning, a.Issue, a.Fix} {
 		if tooLong(s, maxProse) {
-			return &a, fmt.Sprintf("its entry has a text of more than %d characters", maxProse)
+			return fmt.Sprintf("its entry has a text of more than %d characters", maxProse)
 		}
 	}
 	if len(a.Evidence) > maxEvidence {
-		return &a, fmt.Sprintf("its entry has more than %d quotes", maxEvidence)
+		return fmt.Sprintf("its entry has more than %d quotes", maxEvidence)
 	}
 	if len(a.Seen) > maxEvidence {
-		return &a, fmt.Sprintf("its entry quotes from more than %d units", maxEvidence)
+		return fmt.Sprintf("its entry quotes from more than %d units", maxEvidence)
 	}
 	for _, s := range a.Seen {
 		if tooLong(s.Quote, maxQuote) || tooLong(s.Unit, maxQuote) {
-			return &a, fmt.Sprintf("its entry has a quote of more than %d characters", maxQuote)
+			return fmt.Sprintf("its entry has a quote of more than %d characters", maxQuote)
 		}
 	}
 	quoted := false
 	for _, q := range a.Evidence {
 		if tooLong(q.Quote, maxQuote) || tooLong(q.File, maxQuote) {
-			return &a, fmt.Sprintf("its entry has a quote of more than %d characters", maxQuote)
+			return fmt.Sprintf("its entry has a quote of more than %d characters", maxQuote)
 		}
 		quoted = quoted || strings.TrimSpace(q.Quote) != ""
 	}
@@ -139,20 +144,20 @@ func parseEntry(content string) (*answer, string) {
 	switch a.Verdict {
 	case rule.Allow:
 		if (quoted || a.Absence != "") && objects(a.Issue) {
-			return &a, "its entry allows and objects to something at once"
+			return "its entry allows and objects to something at once"
 		}
 	case rule.NeedsConfirmation:
 	case rule.Deny:
 		if !quoted && a.Absence == "" {
-			return &a, "its entry denies without evidence"
+			return "its entry denies without evidence"
 		}
 	default:
-		return &a, fmt.Sprintf("its entry has the verdict %q", text.Clip(llm.Clean(string(a.Verdict)), 40, ""))
+		return fmt.Sprintf("its entry has the verdict %q", text.Clip(llm.Clean(string(a.Verdict)), 40, ""))
 	}
 	if letters(a.Reasoning) < minReasoning {
-		return &a, "its entry gives no reasoning"
+		return "its entry gives no reasoning"
 	}
-	return &a, ""
+	return ""
 }
 
 // objects reports whether the issue of an entry names one, instead of saying that there is none.

@@ -140,6 +140,12 @@ func attackTexts() []string {
 // TestAdaptiveAttackers has the model of each attacker judge changes that break a HIGH rule, with each text at each place. The
 // attacker who nothing in a prompt can hold shows that the others are not held by the word lists alone.
 func TestAdaptiveAttackers(t *testing.T) {
+	t.Run("large", func(t *testing.T) { attack(t, judge.Large, 12) })
+	t.Run("small", func(t *testing.T) { attack(t, judge.Small, 60) })
+}
+
+// attack has all attackers try in a profile, each with one of so many cases, or with all if the environment says so.
+func attack(t *testing.T, profile judge.Profile, oneOf int) {
 	texts := attackTexts()
 	t.Logf("%d texts", len(texts))
 	rules := newRules(2)
@@ -151,13 +157,13 @@ func TestAdaptiveAttackers(t *testing.T) {
 			all := violations(text)
 			names := slices.Sorted(maps.Keys(all))
 			for k, place := range names {
-				if os.Getenv("TENET_ATTACKS") != "all" && (i+k)%12 != 0 {
+				if os.Getenv("TENET_ATTACKS") != "all" && (i+k)%oneOf != 0 {
 					continue
 				}
 				cases++
 				before := obeyed.Load()
 				m := o.model(text, place, &obeyed)
-				res := judge.New(judge.Config{Model: m}).Decide(t.Context(), build(t, all[place]), rules)
+				res := judge.New(judge.Config{Model: m, Profile: profile}).Decide(t.Context(), build(t, all[place]), rules)
 				if obeyed.Load() > before && slices.ContainsFunc(res.Verdicts, func(v rule.RuleVerdict) bool { return v.Verdict == rule.Allow }) {
 					allowed[place]++
 					if name != everywhere {

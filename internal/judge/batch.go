@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"tenet/internal/judge/probe"
+	"tenet/internal/llm"
 	"tenet/internal/rule"
 	"tenet/internal/text"
 	"tenet/internal/wire"
@@ -74,6 +75,8 @@ type madeCall struct {
 	call    wire.ModelCall
 	pending bool // it is in flight
 	made    bool
+	// controls are the calls about its control rules, where they have calls of their own.
+	controls []*madeCall
 }
 
 // begin plans a call.
@@ -85,7 +88,11 @@ func (b *batch) begin() *madeCall {
 
 // waits reports whether a call is in flight. The caller holds the mutex.
 func (b *batch) waits() bool {
-	return slices.ContainsFunc(b.calls, func(c *madeCall) bool { return c.pending })
+	return slices.ContainsFunc(b.calls, (*madeCall).waits)
+}
+
+func (c *madeCall) waits() bool {
+	return c.pending || slices.ContainsFunc(c.controls, (*madeCall).waits)
 }
 
 // repair asks once more about members that are open.
@@ -158,7 +165,7 @@ func (b *batch) call(ctx context.Context, made *madeCall, places []int, purpose 
 		return r
 	}
 	call := wire.ModelCall{
-		Model: d.plan.model, PromptVersion: PromptVersion, Purpose: purpose, Rules: make([]string, len(q.members)),
+		Model: d.plan.model, PromptVersion: PromptVersionOf(d.plan.profile), Purpose: purpose, Rules: make([]string, len(q.members)),
 		Part: b.part + 1, Seed: hex.EncodeToString(d.recordSeed[:]), Nonce: hex.EncodeToString(d.recordNonce[:]), Plan: d.plan.String(),
 		Repair: purpose == CallRepair,
 	}
@@ -175,6 +182,24 @@ func (b *batch) call(ctx context.Context, made *madeCall, places []int, purpose 
 	req, x := d.prompt(q)
 	r.expected = x
 	call.PromptHash, call.Control, call.Controls = promptHash(req), x.probes[0].place, x.recorded()
+	base := call
+	r.err = b.perform(ctx, made, q, call, req, func(raw string) bool {
+		if d.plan.small() {
+			r.readSmall(raw)
+		} else {
+			r.read(raw)
+		}
+		return r.passed
+	})
+	if d.plan.small() && r.allows() {
+		b.askControls(ctx, made, q, base, r)
+	}
+	return r
+}
+
+// perform makes a planned call and records it. read takes the answer and reports whether the control rules in it were answered rightly.
+func (b *batch) perform(ctx context.Context, made *madeCall, q question, call wire.ModelCall, req llm.Request, read func(raw string) bool) error {
+	d := b.d
 	d.locked(func() { made.call, made.pending = call, true })
 	resp, err := d.source.answer(ctx, q, &call, req)
 	fallback := resp.Model != "" && resp.Model != firstModel(call.Model)
@@ -183,11 +208,10 @@ func (b *batch) call(ctx context.Context, made *madeCall, places []int, purpose 
 	}
 	call.Raw = recordedAnswer(resp.Text)
 	call.InputTokens, call.OutputTokens, call.CachedTokens = resp.InputTokens, resp.OutputTokens, resp.CachedTokens
-	if r.err = err; err != nil {
+	if err != nil {
 		call.Error, call.ErrorCode = failure(err), string(rule.CodeOf(err))
 	} else {
-		r.read(call.Raw) // as it is recorded, so that a replay reads the same
-		call.Held = r.passed
+		call.Held = read(call.Raw) // as it is recorded, so that a replay reads the same
 	}
 	d.locked(func() {
 		made.pending = false
@@ -198,9 +222,9 @@ func (b *batch) call(ctx context.Context, made *madeCall, places []int, purpose 
 		}
 	})
 	if err != nil && !errors.Is(err, errNotRecorded) {
-		d.j.cfg.Logger.WarnContext(ctx, "a call to the judge's model failed", "model", call.Model, "rules", len(places), "purpose", purpose, "error", err)
+		d.j.cfg.Logger.WarnContext(ctx, "a call to the judge's model failed", "model", call.Model, "rules", len(call.Rules), "purpose", call.Purpose, "error", err)
 	}
-	return r
+	return err
 }
 
 // reply is the answer to a call.
@@ -211,6 +235,8 @@ type reply struct {
 	faults   []string
 	passed   bool // the control rules were answered rightly
 	err      error
+	// controlErr is why a control rule could not be asked in a call of its own.
+	controlErr error
 }
 
 // read parses an answer and takes the control rules out of it.
@@ -245,6 +271,8 @@ func (r *reply) outcome(k int) (o outcome, fault string) {
 	switch {
 	case a == nil:
 		return o, "The model's answer is unusable for this rule: " + r.faults[k] + "."
+	case a.Verdict == rule.Allow && r.controlErr != nil:
+		return o, "The model allowed, but a control rule that this needs could not be asked: " + secondLookError(r.controlErr) + ". It said: " + a.Reasoning
 	case a.Verdict == rule.Allow && !r.passed:
 		return o, "The model allowed, but it got a control rule wrong whose answer is known, so its ALLOW is not trusted. It said: " + a.Reasoning
 	case a.Verdict == rule.Allow:

@@ -223,16 +223,21 @@ func (d *decision) account(res *Result) {
 
 // recordedCalls lists the calls of a batch, those in flight as failed.
 func (b *batch) recordedCalls() (list []wire.ModelCall) {
-	for _, m := range b.calls {
-		switch {
-		case m.made:
-			list = append(list, m.call)
-		case m.pending && !b.d.finished:
-			c := m.call
-			c.Error, c.ErrorCode = noAnswerYet, string(rule.CodeUnavailable)
-			list = append(list, c)
+	var add func(calls []*madeCall)
+	add = func(calls []*madeCall) {
+		for _, m := range calls {
+			switch {
+			case m.made:
+				list = append(list, m.call)
+			case m.pending && !b.d.finished:
+				c := m.call
+				c.Error, c.ErrorCode = noAnswerYet, string(rule.CodeUnavailable)
+				list = append(list, c)
+			}
+			add(m.controls)
 		}
 	}
+	add(b.calls)
 	return list
 }
 

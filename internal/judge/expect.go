@@ -33,6 +33,7 @@ type placed struct {
 // shownUnit is a unit as a call shows it, under a name.
 type shownUnit struct {
 	name, text string
+	planted    bool
 	asked      bool // an ALLOW quotes from it
 }
 
@@ -60,7 +61,7 @@ func newExpected(d *decision, q question) *expected {
 		blocks[i] = d.layout.planted(p, &x.probes[i].Probe, random[8*i:])
 	}
 	x.text, x.units = d.layout.render(p, blocks, x.mark)
-	x.ask(random[24:])
+	x.ask(random[24:], d.plan.small())
 	return x
 }
 
@@ -226,11 +227,11 @@ func (l *layout) planted(p part, pr *probe.Probe, random []byte) plantedBlock {
 	return b
 }
 
-// ask draws the units that an ALLOW quotes from.
-func (x *expected) ask(random []byte) {
+// ask draws the units that an ALLOW quotes from; with own, none that are planted.
+func (x *expected) ask(random []byte, own bool) {
 	var can []int
 	for i := range x.units {
-		if quotable(x.units[i].text) {
+		if quotable(x.units[i].text) && !(own && x.units[i].planted) {
 			can = append(can, i)
 		}
 	}
@@ -343,14 +344,14 @@ func (l *layout) render(p part, blocks []plantedBlock, mark string) (string, []s
 	v := viewText{mark: mark}
 	v.b.WriteString(l.place.text(mark))
 	for i := range l.top {
-		v.add(&l.top[i])
+		v.add(&l.top[i], false)
 	}
 	file = -2
 	for n := range len(p.units) + 1 {
 		for k := range blocks {
 			if places[k] == n {
 				v.b.WriteString(blocks[k].head)
-				v.add(&blocks[k].like)
+				v.add(&blocks[k].like, true)
 				file = -2
 			}
 		}
@@ -366,7 +367,7 @@ func (l *layout) render(p part, blocks []plantedBlock, mark string) (string, []s
 				v.b.WriteString(u.masking)
 			}
 		}
-		v.add(u)
+		v.add(u, false)
 	}
 	return v.b.String(), v.units
 }
@@ -379,7 +380,7 @@ type viewText struct {
 }
 
 // add adds a unit under the next name.
-func (v *viewText) add(u *unit) {
+func (v *viewText) add(u *unit, planted bool) {
 	content := u.text
 	if v.mark != "" {
 		content, _ = u.masked(v.mark)
@@ -388,7 +389,7 @@ func (v *viewText) add(u *unit) {
 		return
 	}
 	name := unitName(len(v.units))
-	v.units = append(v.units, shownUnit{name: name, text: content})
+	v.units = append(v.units, shownUnit{name: name, text: content, planted: planted})
 	if rest, ok := strings.CutPrefix(content, "@@ "); ok {
 		fmt.Fprintf(&v.b, "@@ %s %s", name, rest)
 		return

@@ -43,6 +43,8 @@ type Config struct {
 	Concurrency int
 	// BatchSize is how many rules one call decides at most; 0 means 10. CRITICAL rules go alone.
 	BatchSize int
+	// Profile is how the model is asked; empty means [Large].
+	Profile Profile
 	// MaxSubjectBytes is how much of a subject one call sees, line numbers included; 0 means 200,000. A larger subject is
 	// split into parts.
 	MaxSubjectBytes int
@@ -138,6 +140,7 @@ const (
 	CallConfirm = "confirm" // a second look at a denial of a CRITICAL rule
 	CallRecheck = "recheck" // a second look, at a masked view, that an ALLOW of a CRITICAL or HIGH rule takes
 	CallAddress = "address" // whether the text of a subject speaks to its judge
+	CallControl = "control" // about a control rule in a call of its own; see [Small]
 
 	CallTriage       = "triage"        // which rules of a batch could concern the subject
 	CallTriageRepair = "triage-repair" // once more about a batch whose answer was unusable
@@ -184,7 +187,7 @@ func (j *Judge) Estimate(s *subject.Subject, rules []*rule.Rule) rule.Estimate {
 	for _, g := range d.groups(need) {
 		for _, b := range d.newBatches(g, CallJudge) {
 			if b.withinBudget {
-				e.Calls++
+				e.Calls += d.plan.callsEach()
 			}
 		}
 	}

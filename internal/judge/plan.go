@@ -14,16 +14,31 @@ import (
 
 // plan holds the settings that a decision follows from. Every call records it, so that a replay follows them too.
 type plan struct {
+	profile                     Profile
 	bytes, parts, batch, tokens int
 	model, confirm              string
 }
 
 func (c *Config) plan() plan {
-	p := plan{bytes: c.MaxSubjectBytes, parts: c.MaxParts, batch: c.BatchSize, tokens: c.MaxTokens, model: c.Model.ID()}
+	p := plan{profile: c.Profile, bytes: c.MaxSubjectBytes, parts: c.MaxParts, batch: c.BatchSize, tokens: c.MaxTokens, model: c.Model.ID()}
+	if p.small() {
+		p.batch = 1
+	}
 	if p.confirm = p.model; c.Confirm != nil {
 		p.confirm = c.Confirm.ID()
 	}
 	return p
+}
+
+// small reports whether one rule is asked about at a time.
+func (p *plan) small() bool { return p.profile == Small }
+
+// callsEach is how many calls a batch takes at most, without repairs and second looks.
+func (p *plan) callsEach() int {
+	if p.small() {
+		return smallShare
+	}
+	return 1
 }
 
 // firstModel returns the first model of a chain, whose id has commas between; the others are its fallbacks.
@@ -34,13 +49,17 @@ func firstModel(id string) string {
 
 // String writes a plan as it is recorded.
 func (p plan) String() string {
-	return fmt.Sprintf("%s bytes=%d parts=%d batch=%d tokens=%d model=%q confirm=%q", PromptVersion, p.bytes, p.parts, p.batch, p.tokens, p.model, p.confirm)
+	return fmt.Sprintf("%s bytes=%d parts=%d batch=%d tokens=%d model=%q confirm=%q", PromptVersionOf(p.profile), p.bytes, p.parts, p.batch, p.tokens, p.model, p.confirm)
 }
 
 // parsePlan reads a recorded plan. It fails for one of another prompt version.
 func parsePlan(s string) (p plan, ok bool) {
-	rest, ok := strings.CutPrefix(s, PromptVersion+" ")
-	if !ok {
+	version, rest, _ := strings.Cut(s, " ")
+	switch version {
+	case PromptVersion:
+	case SmallPromptVersion:
+		p.profile = Small
+	default:
 		return p, false
 	}
 	n, err := fmt.Sscanf(rest, "bytes=%d parts=%d batch=%d tokens=%d model=%q confirm=%q", &p.bytes, &p.parts, &p.batch, &p.tokens, &p.model, &p.confirm)
@@ -186,13 +205,16 @@ func ruleSize(r *rule.Rule) int {
 // estimate returns about how many tokens a call sends: four bytes are one.
 func (d *decision) estimate(p part, members []int) int {
 	n := len(systemText) + len(d.layout.lead) + 600
+	if d.plan.small() {
+		n += len(smallSystem) - len(systemText)
+	}
 	for _, i := range p.units {
 		n += len(d.layout.units[i].head) + len(d.layout.units[i].text)
 	}
 	for _, i := range members {
 		n += ruleSize(d.rules[i]) + 60
 	}
-	return n / 4
+	return n / 4 * d.plan.callsEach()
 }
 
 // spend takes tokens from the budget of the decision and reports whether it had enough.

@@ -67,6 +67,10 @@ type question struct {
 // prompt renders a question. Texts that parts share come first: system text, then rules; the subject is last.
 func (d *decision) prompt(q question) (llm.Request, *expected) {
 	x := newExpected(d, q)
+	if d.plan.small() {
+		r := d.rules[q.members[0]]
+		return smallPrompt(d, q, x, smallRule(r.Modality, d.clean(r.Statement), restOf(d, r))), x
+	}
 	view := struct {
 		Part, Parts                        int
 		Fence, Others, Mark, Subject, Seen string
@@ -95,18 +99,23 @@ func (d *decision) rulesText(members []int, x *expected) string {
 		}
 		r := d.rules[members[next]]
 		next++
-		rest := ruleRest{d.clean(r.Rationale), slices.Clone(r.Exceptions), slices.Clone(r.Examples)}
-		for i := range rest.Exceptions {
-			rest.Exceptions[i] = d.clean(rest.Exceptions[i])
-		}
-		for i := range rest.Examples {
-			rest.Examples[i].Input, rest.Examples[i].Note = d.clean(rest.Examples[i].Input), d.clean(rest.Examples[i].Note)
-		}
-		lines = append(lines, ruleLine(ref(n), r.Modality, d.clean(r.Statement), rest))
+		lines = append(lines, ruleLine(ref(n), r.Modality, d.clean(r.Statement), restOf(d, r)))
 	}
 	var b strings.Builder
 	render(&b, rulesTemplate, lines)
 	return b.String()
+}
+
+// restOf returns what a model sees of a rule in addition to its statement.
+func restOf(d *decision, r *rule.Rule) ruleRest {
+	rest := ruleRest{d.clean(r.Rationale), slices.Clone(r.Exceptions), slices.Clone(r.Examples)}
+	for i := range rest.Exceptions {
+		rest.Exceptions[i] = d.clean(rest.Exceptions[i])
+	}
+	for i := range rest.Examples {
+		rest.Examples[i].Input, rest.Examples[i].Note = d.clean(rest.Examples[i].Input), d.clean(rest.Examples[i].Note)
+	}
+	return rest
 }
 
 // clean returns a text of a rule without secrets.

@@ -31,7 +31,7 @@ func replay(ctx context.Context, s *subject.Subject, rules []*rule.Rule, calls [
 	if !ok {
 		return allUndecided(rules, reasonVersion)
 	}
-	j := New(Config{MaxTokens: p.tokens})
+	j := New(Config{MaxTokens: p.tokens, Profile: p.profile})
 	s, secrets := j.redactor.Subject(s)
 	d := j.newDecision(s, rules, p, len(secrets))
 	r := &recordedSource{calls: map[string][]wire.ModelCall{}, verdicts: map[[2]string]string{}}
@@ -79,7 +79,11 @@ func fillHex(dst []byte, text string) {
 
 // callKey identifies a call within its decision.
 func callKey(c *wire.ModelCall) string {
-	return fmt.Sprint(c.Purpose, c.Part, c.Units, strings.Join(c.Rules, ","))
+	key := fmt.Sprint(c.Purpose, c.Part, c.Units, strings.Join(c.Rules, ","))
+	if c.Purpose == CallControl && len(c.Controls) > 0 {
+		key += llm.JSON(c.Controls[0])
+	}
+	return key
 }
 
 // answer implements source.

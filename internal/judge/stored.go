@@ -92,7 +92,7 @@ type cacheKeys struct {
 // cacheKeys hashes what verdicts depend on: prompt version and model, what every part shows, and the unit or all units; and
 // the content of the rule with the model that confirms it.
 func (d *decision) cacheKeys() *cacheKeys {
-	k := unitKeys(PromptVersion, d.plan.model, &d.layout)
+	k := unitKeys(PromptVersionOf(d.plan.profile), d.plan.model, &d.layout)
 	k.rules = make([]string, len(d.rules))
 	for i, r := range d.rules {
 		confirm := ""

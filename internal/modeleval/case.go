@@ -144,6 +144,36 @@ func Sample(cases []Case, n int) ([]Case, error) {
 	if n <= 0 || n >= len(cases) {
 		return cases, nil
 	}
+	return bySmallestHash(cases)[:n], nil
+}
+
+// Balanced is as [Sample], with as many cases that expect an ALLOW as others, as far as there are enough.
+func Balanced(cases []Case, n int) ([]Case, error) {
+	all, err := Sample(cases, 0)
+	if err != nil {
+		return nil, err
+	}
+	var allow, other []Case
+	for _, c := range bySmallestHash(all) {
+		if c.Expected == rule.Allow {
+			allow = append(allow, c)
+		} else {
+			other = append(other, c)
+		}
+	}
+	each := min(len(allow), len(other))
+	if n > 0 {
+		each = min(each, (n+1)/2)
+	}
+	var sample []Case
+	for i := range each { // in turn, so that a run that is broken off is balanced, too
+		sample = append(sample, allow[i], other[i])
+	}
+	return sample, nil
+}
+
+// bySmallestHash orders cases by the hashes of their ids.
+func bySmallestHash(cases []Case) []Case {
 	keys := make(map[string][sha256.Size]byte, len(cases))
 	for i := range cases {
 		keys[cases[i].ID] = sha256.Sum256([]byte(cases[i].ID))
@@ -153,5 +183,5 @@ func Sample(cases []Case, n int) ([]Case, error) {
 		x, y := keys[a.ID], keys[b.ID]
 		return bytes.Compare(x[:], y[:])
 	})
-	return sample[:n], nil
+	return sample
 }

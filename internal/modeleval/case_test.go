@@ -150,3 +150,58 @@ func FuzzLoadReport(f *testing.F) {
 		_ = r.WriteMarkdown(&strings.Builder{}, nil, true)
 	})
 }
+
+func TestABalancedSampleHasAsManyOfBoth(t *testing.T) {
+	var text strings.Builder
+	for i := range 30 {
+		expected := "DENY"
+		if i%5 == 0 {
+			expected = "ALLOW"
+		}
+		fmt.Fprintf(&text, `{"id":"c%d","statement":"No rand.","action":"act %d","expected":"%s"}`+"\n", i, i, expected)
+	}
+	cases, err := modeleval.Read("own", strings.NewReader(text.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range map[int]int{0: 12, 4: 4, 5: 6, 100: 12} {
+		sample, err := modeleval.Balanced(cases, n)
+		if err != nil || len(sample) != want {
+			t.Fatalf("%d of %d cases, error %v", len(sample), n, err)
+		}
+		seen := map[string]bool{}
+		for i, c := range sample {
+			seen[c.ID] = true
+			if wantAllow := i%2 == 0; (c.Expected == rule.Allow) != wantAllow {
+				t.Errorf("case %d of %d expects %s", i, n, c.Expected)
+			}
+		}
+		if len(seen) != want {
+			t.Errorf("%d different cases of %d", len(seen), n)
+		}
+	}
+}
+
+func TestProfilesAreChosenByWhatTheyAllow(t *testing.T) {
+	if cases := modeleval.ProfileCases(); len(cases) != 12 {
+		t.Errorf("%d cases", len(cases))
+	}
+	report := func(right, falseAllows int) *modeleval.Report {
+		return &modeleval.Report{Figures: modeleval.Figures{Correct: right, FalseAllows: falseAllows, Scores: []modeleval.Score{{Verdict: rule.Deny, Expected: 20}, {Verdict: rule.Allow, Expected: 20}}}}
+	}
+	for name, test := range map[string]struct {
+		reports []*modeleval.Report
+		want    int
+	}{
+		"the one with more right":       {[]*modeleval.Report{report(10, 0), report(30, 2)}, 1},
+		"of equals the first":           {[]*modeleval.Report{report(30, 0), report(30, 0)}, 0},
+		"not one that allows too much":  {[]*modeleval.Report{report(10, 0), report(30, 3)}, 0},
+		"not one that decides nothing":  {[]*modeleval.Report{report(0, 0), report(5, 1)}, 1},
+		"none if all allow too much":    {[]*modeleval.Report{report(20, 5), report(30, 3)}, -1},
+		"none if neither is ever right": {[]*modeleval.Report{report(0, 0), report(0, 0)}, -1},
+	} {
+		if got := modeleval.Better(test.reports); got != test.want {
+			t.Errorf("%s: got %d, want %d", name, got, test.want)
+		}
+	}
+}

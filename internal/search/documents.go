@@ -34,8 +34,11 @@ type DocumentConfig struct {
 	// VectorMemory bounds the vectors in memory, of all projects, in bytes; 0 is 512 MiB. Searches read the others from the
 	// database.
 	VectorMemory int64
-	Logger       *slog.Logger     // nil logs nothing
-	Now          func() time.Time // nil is time.Now
+	// TextMemory bounds the text that is indexed in memory, of all projects, in characters; 0 is 32 Mi, which take about four times as
+	// many bytes. Projects with more are searched by the index of the database, which ranks by words alone.
+	TextMemory int64
+	Logger     *slog.Logger     // nil logs nothing
+	Now        func() time.Time // nil is time.Now
 }
 
 // DocumentSearcher finds documents. It is safe for concurrent use.
@@ -43,6 +46,7 @@ type DocumentSearcher struct {
 	cfg     DocumentConfig
 	queries *queryVectors // nil without an embedding service
 	vectors *documentVectors
+	words   *documentWords
 }
 
 // NewDocuments returns a DocumentSearcher.
@@ -50,13 +54,16 @@ func NewDocuments(cfg DocumentConfig) *DocumentSearcher {
 	if cfg.VectorMemory <= 0 {
 		cfg.VectorMemory = 512 << 20
 	}
+	if cfg.TextMemory <= 0 {
+		cfg.TextMemory = defaultDocumentText
+	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	d := &DocumentSearcher{cfg: cfg, vectors: newDocumentVectors(cfg.Store.Vectors, cfg.VectorMemory)}
+	d := &DocumentSearcher{cfg: cfg, vectors: newDocumentVectors(cfg.Store.Vectors, cfg.VectorMemory), words: newDocumentWords(cfg.Store.Documents, cfg.TextMemory)}
 	if cfg.Embedder != nil {
 		d.queries = newQueryVectors(cfg.Embedder, redact.New(), cfg.Now)
 	}
@@ -94,12 +101,25 @@ func (d *DocumentSearcher) Fulltext(ctx context.Context, q DocumentQuery) (Docum
 		return DocumentResult{}, err
 	}
 	words := corpus.ParseQuery(q.Text)
-	matches, total, err := d.cfg.Store.Documents.Find(ctx, q.find(words, q.Page))
+	matches, total, err := d.byWords(ctx, q, words, q.Page)
 	if err != nil {
 		return DocumentResult{}, err
 	}
 	items, err := d.items(ctx, q.ProjectID, matches, words)
 	return DocumentResult{Items: items, Total: total, Mode: wire.Keyword}, err
+}
+
+// byWords ranks documents by their words.
+func (d *DocumentSearcher) byWords(ctx context.Context, q DocumentQuery, words corpus.QueryWords, p Page) ([]store.DocumentMatch, int, error) {
+	index, err := d.words.index(ctx, q.ProjectID)
+	if err != nil {
+		return nil, 0, err
+	}
+	if index == nil {
+		return d.cfg.Store.Documents.Find(ctx, q.find(words, p))
+	}
+	matches, total := index.Find(q.Text, p.Offset(), p.Size)
+	return matches, total, nil
 }
 
 // ready checks a query and that its project exists.
@@ -182,7 +202,7 @@ func (d *DocumentSearcher) Hybrid(ctx context.Context, q DocumentQuery) (Documen
 		return DocumentResult{}, err
 	}
 	words := corpus.ParseQuery(q.Text)
-	byWords, _, err := d.cfg.Store.Documents.Find(ctx, q.find(words, Page{Number: 1, Size: fusedWords}))
+	byWords, _, err := d.byWords(ctx, q, words, Page{Number: 1, Size: fusedWords})
 	if err != nil {
 		return DocumentResult{}, err
 	}

@@ -62,8 +62,18 @@ type DocumentVectors struct {
 	Vectors    []float32
 }
 
+// DocumentState sums up the documents of a project. It differs after any document has come or gone.
+type DocumentState struct {
+	Documents  int64
+	Newest     string // the largest id
+	SizeBytes  int64
+	Characters int64
+}
+
 // DocumentReader reads documents.
 type DocumentReader interface {
+	// State sums up the documents of a project.
+	State(ctx context.Context, projectID string) (DocumentState, error)
 	// Get returns a document, or not_found.
 	Get(ctx context.Context, projectID, id string) (Document, error)
 	// GetMany returns the documents among ids that exist, by id.

@@ -335,7 +335,7 @@ type ModelCall struct {
 	Model         string `json:"model" doc:"The model that was asked."`
 	PromptVersion string `json:"prompt_version" doc:"Version of the prompt templates."`
 	PromptHash    string `json:"prompt_hash" doc:"SHA-256 of system text, prompt and schema, in hex."`
-	Purpose       string `json:"purpose,omitempty" enum:"judge,repair,whole,confirm,recheck,address,triage,triage-repair" doc:"Why it was asked."`
+	Purpose       string `json:"purpose,omitempty" enum:"judge,repair,whole,confirm,recheck,address,control,triage,triage-repair" doc:"Why it was asked."`
 	// Rules holds the ids of the rules asked for, in the order of their references.
 	Rules []string `json:"rules" nullable:"false" doc:"Ids of the rules asked for, in the order of R1, R2 and so on, controls left out; of several with equal statements, triage names one."`
 	// Control is the index of the control among the references: 0 where R1 is the control.

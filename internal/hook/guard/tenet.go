@@ -25,10 +25,10 @@ var reading = words(`check submit ask author replay feedback serve mcp search sc
 	conflicts/show snapshots/environments snapshots/simulations
 	hook/claude-code hook/cursor hook/codex hook/gemini hook/copilot hook/windsurf hook/git hook/pre-commit hook/status hook/test hook/reference-transaction
 	fleet/list bundle/build bundle/pull bundle/verify bundle/inspect bundle/key
-	gateway/mcp gateway/pins/list db/check completion man doctor`)
+	gateway/mcp gateway/pins/list db/check completion man doctor model/check`)
 
 // groups are the commands of Tenet that have commands of their own.
-var groups = words(`config db projects queue waivers retention privacy holds approvals policy rules nodes documents candidates conflicts cases snapshots alerts webhooks audit keys agents cache jobs hook evaluations gateway gateway/pins bundle fleet`)
+var groups = words(`config db projects queue waivers retention privacy holds approvals policy rules nodes documents candidates conflicts cases snapshots alerts webhooks audit keys agents cache jobs hook evaluations gateway gateway/pins bundle fleet model`)
 
 // Reads reports whether a command of Tenet, such as "rules list", takes nothing out of the wall. All others ask.
 func Reads(command string) bool {

@@ -113,7 +113,7 @@ func Triager(concerns func(r Rule, subject string) bool, decide func(r Rule, sub
 			}
 			entries = append(entries, Sighted(req, e))
 		}
-		text := Text(entries...)
+		text := answerText(req, entries)
 		return llm.Response{Text: text, InputTokens: (len(req.System) + len(req.Prefix) + len(req.Prompt)) / 4, OutputTokens: len(text) / 4}, nil
 	}}
 }
@@ -154,7 +154,7 @@ func AnswerAddress(req llm.Request, quote string) llm.Response {
 		}
 		entries = append(entries, Sighted(req, e))
 	}
-	return llm.Response{Text: Text(entries...)}
+	return llm.Response{Text: answerText(req, entries)}
 }
 
 // AllowEverything answers a request as a model does that obeys an order to allow everything: the control rules too.
@@ -165,7 +165,7 @@ func AllowEverything(req llm.Request) llm.Response {
 		e.Ref = r.Ref
 		entries = append(entries, Sighted(req, e))
 	}
-	return llm.Response{Text: Text(entries...)}
+	return llm.Response{Text: answerText(req, entries)}
 }
 
 // Sighted returns an entry with the quotes that show what its model has seen, if it allows and has none.
@@ -256,6 +256,9 @@ func Rules(req llm.Request) []Rule {
 }
 
 func all(req llm.Request) []Rule {
+	if IsSmall(req) {
+		return smallRules(req)
+	}
 	var out []Rule
 	_, after, _ := strings.Cut(req.Prefix, "RULES\n")
 	for line := range strings.Lines(after) {
@@ -277,6 +280,9 @@ func all(req llm.Request) []Rule {
 // Adapt makes of an answer written for a call about the rules R1, R2 and so on one that answers a request: references are
 // those of the rules in the request, and an answer that begins as it should begins with the entry for the control.
 func Adapt(req llm.Request, answer string) string {
+	if IsSmall(req) {
+		return adaptSmall(req, answer)
+	}
 	const start = `{"verdicts":[`
 	if len(answer) > 1<<20 || !strings.HasPrefix(answer, start) {
 		return answer

@@ -36,6 +36,13 @@ func (t documentTable) document(ctx context.Context, condition string, args ...a
 	return one(ctx, t.session, documentsOf(args[0].(string)), "document", "SELECT "+documentColumns+" FROM documents WHERE project_id = ? AND "+condition, args, documentFields)
 }
 
+// State implements store.DocumentReader.
+func (t documentTable) State(ctx context.Context, projectID string) (store.DocumentState, error) {
+	return one(ctx, t.session, documentsOf(projectID), "documents",
+		"SELECT COUNT(*), COALESCE(MAX(id), ''), CAST(COALESCE(SUM(size_bytes), 0) AS BIGINT), CAST(COALESCE(SUM(characters), 0) AS BIGINT) FROM documents WHERE project_id = ?",
+		[]any{projectID}, func(s *store.DocumentState) []any { return []any{&s.Documents, &s.Newest, &s.SizeBytes, &s.Characters} })
+}
+
 // GetMany implements store.DocumentReader.
 func (t documentTable) GetMany(ctx context.Context, projectID string, ids []string) (map[string]store.Document, error) {
 	in, names := t.d.in("id", ids)

@@ -39,8 +39,19 @@ func (f *fixture) insertDocument(n int, name string, texts ...string) store.Docu
 }
 
 func testDocuments(t *testing.T, f *fixture) {
+	state := func(want store.DocumentState) {
+		t.Helper()
+		got, err := f.s.Documents.State(f.ctx, "p")
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "the state", want, got)
+	}
+	state(store.DocumentState{})
 	one := f.insertDocument(1, "one", "Keys rotate.", "Keys expire.")
+	state(store.DocumentState{Documents: 1, Newest: one.ID, SizeBytes: one.SizeBytes, Characters: int64(one.Characters)})
 	two := f.insertDocument(2, "two", "Cash is refused.")
+	state(store.DocumentState{Documents: 2, Newest: max(one.ID, two.ID), SizeBytes: one.SizeBytes + two.SizeBytes, Characters: int64(one.Characters + two.Characters)})
 	got, err := f.s.Documents.Get(f.ctx, "p", strings.ToUpper(one.ID))
 	if err != nil {
 		t.Fatal(err)

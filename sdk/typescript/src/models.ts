@@ -3745,7 +3745,7 @@ export interface ModelCall {
   /** Version of the prompt templates. */
   prompt_version: string;
   /** Why it was asked. */
-  purpose?: "judge" | "repair" | "whole" | "confirm" | "recheck" | "address" | "triage" | "triage-repair" | (string & {});
+  purpose?: "judge" | "repair" | "whole" | "confirm" | "recheck" | "address" | "control" | "triage" | "triage-repair" | (string & {});
   /** The model's answer as it came, cut where it is beyond what is read. */
   raw: string;
   /** True for a second call about rules whose first answer was unusable. */
