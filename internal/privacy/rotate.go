@@ -92,10 +92,16 @@ func (k *Keeper) Retire(ctx context.Context, from *KeyFile, progress func(done, 
 			}
 			again = append(again, fresh)
 		}
-		if err := k.cfg.Store.Update(ctx, func(tx store.Tx) error { return tx.PersonalKeys.Rewrap(ctx, again) }); err != nil {
-			return n, err
+		for len(again) > 0 { // a transaction is of one project, which a cluster has on one server
+			of := slices.IndexFunc(again, func(p store.PersonalKey) bool { return p.ProjectID != again[0].ProjectID })
+			if of < 0 {
+				of = len(again)
+			}
+			if err := k.cfg.Store.Update(ctx, func(tx store.Tx) error { return tx.PersonalKeys.Rewrap(ctx, again[:of]) }); err != nil {
+				return n, err
+			}
+			n, again = n+of, again[of:]
 		}
-		n += len(again)
 	}
 	if left > 0 {
 		return n, rule.Errorf(rule.CodeConflict, "%d keys, such as %s of project %q, open with none of the given keys; the older keys stay in %s", left, example.ID, example.ProjectID, k.cfg.Key.path)

@@ -28,3 +28,6 @@ func MigrateTo(ctx context.Context, db *sql.DB, postgres bool, version int64) er
 
 // SplitStatements cuts the SQL of a migration into its statements.
 var SplitStatements = splitStatements
+
+// CopiedTables are the tables that belong to no project, with the reason.
+var CopiedTables = copiedTables

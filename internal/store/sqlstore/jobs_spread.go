@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"tenet/internal/store"
 )
@@ -49,13 +50,19 @@ func (t jobTable) eachProject(ctx context.Context, from, order string, args []an
 	return list, nil
 }
 
-// claimSpread has jobs run that are due.
-func (t jobTable) claimSpread(ctx context.Context, due string, args, run []any, wanted int) ([]store.Job, error) {
-	query := "WITH due AS MATERIALIZED (SELECT id FROM " + due + " AND project_id = ? AND id" + t.d.oneOfNumbers + " ORDER BY run_at, id LIMIT ?" + t.d.skipLocked + `)
-		UPDATE jobs SET state = 'running', attempt = attempt + 1, done = 0, total = 0, owner = ?, lease_until = ?, started_at = ?
-		WHERE project_id = ? AND id IN (SELECT id FROM due) RETURNING ` + jobColumns
-	return t.eachProject(ctx, due, "run_at, id", args, wanted, func(project string, ids []int64, wanted int) ([]store.Job, error) {
-		return t.jobList(ctx, query, slices.Concat(args, []any{project, t.d.numbers(ids), wanted}, run, []any{project})...)
+// claimSpread has jobs run that are due. A statement that locks names the project of each table.
+func (t jobTable) claimSpread(ctx context.Context, known string, args, run []any, wanted int) ([]store.Job, error) {
+	const claim = `UPDATE jobs SET state = 'running', attempt = attempt + 1, done = 0, total = 0, owner = ?, lease_until = ?, started_at = ?
+		WHERE project_id = ? AND id`
+	lock := "SELECT id FROM " + dueJobs + known + strings.Replace(noTwinRuns, "WHERE ", "WHERE other.project_id = ? AND ", 1) +
+		" AND project_id = ? AND id" + t.d.oneOfNumbers + " ORDER BY run_at, id LIMIT ?" + t.d.skipLocked
+	return t.eachProject(ctx, dueJobs+known+noTwinRuns, "run_at, id", args, wanted, func(project string, ids []int64, wanted int) ([]store.Job, error) {
+		locked, err := many(ctx, t.session, unlocked, "lock jobs", lock, slices.Concat(args, []any{project, project, t.d.numbers(ids), wanted}),
+			func(id *int64) []any { return []any{id} })
+		if err != nil || len(locked) == 0 {
+			return nil, err
+		}
+		return t.jobList(ctx, claim+t.d.oneOfNumbers+" RETURNING "+jobColumns, slices.Concat(run, []any{project, t.d.numbers(locked)})...)
 	})
 }
 

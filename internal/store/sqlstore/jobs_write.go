@@ -35,8 +35,10 @@ func (t jobTable) Insert(ctx context.Context, j store.Job) (int64, error) {
 
 // dueJobs begins a query for the jobs of a priority that are due, and runDue has those of the list due run.
 const (
-	dueJobs = "jobs AS j WHERE state = 'queued' AND priority = ? AND run_at <= ? AND "
-	runDue  = `UPDATE jobs SET state = 'running', attempt = attempt + 1, done = 0, total = 0, owner = ?, lease_until = ?, started_at = ?
+	dueJobs    = "jobs AS j WHERE state = 'queued' AND priority = ? AND run_at <= ? AND "
+	noTwinRuns = ` AND (unique_key = '' OR NOT EXISTS (SELECT 1 FROM jobs AS other WHERE other.project_id = j.project_id AND other.kind = j.kind
+				AND other.unique_key = j.unique_key AND other.unique_key <> '' AND other.state = 'running'))`
+	runDue = `UPDATE jobs SET state = 'running', attempt = attempt + 1, done = 0, total = 0, owner = ?, lease_until = ?, started_at = ?
 		WHERE id IN (SELECT id FROM due) RETURNING ` + jobColumns
 )
 
@@ -44,9 +46,7 @@ const (
 func (t jobTable) Claim(ctx context.Context, now time.Time, kinds []string, owner string, lease time.Time, limit int) ([]store.Job, error) {
 	var claimed []store.Job
 	known, names := t.d.in("kind", kinds)
-	due := dueJobs + known + ` AND (unique_key = '' OR
-				NOT EXISTS (SELECT 1 FROM jobs AS other WHERE other.project_id = j.project_id AND other.kind = j.kind
-					AND other.unique_key = j.unique_key AND other.unique_key <> '' AND other.state = 'running'))`
+	due := dueJobs + known + noTwinRuns
 	// The list is materialised: a plan may otherwise compute it repeatedly, and lock more rows each time.
 	query := "WITH due AS MATERIALIZED (SELECT id FROM " + due + " ORDER BY run_at, id LIMIT ?" + t.d.skipLocked + ") " + runDue
 	// One priority after the other, so that it skips no rows of a later time.
@@ -54,7 +54,7 @@ func (t jobTable) Claim(ctx context.Context, now time.Time, kinds []string, owne
 		var some []store.Job
 		var err error
 		if wanted := limit - len(claimed); t.state.spread {
-			some, err = t.claimSpread(ctx, due, []any{priority, micros(now), names}, []any{owner, micros(lease), micros(now)}, wanted)
+			some, err = t.claimSpread(ctx, known, []any{priority, micros(now), names}, []any{owner, micros(lease), micros(now)}, wanted)
 		} else {
 			some, err = t.jobList(ctx, query, priority, micros(now), names, wanted, owner, micros(lease), micros(now))
 		}

@@ -73,7 +73,8 @@ func (t personalTable) RetireWrapping(ctx context.Context, names []string, at ti
 		return err
 	}
 	for _, name := range names {
-		if _, err := t.exec(ctx, "retire privacy key", "INSERT INTO retired_privacy_keys (name, retired_at) VALUES (?, ?) ON CONFLICT DO NOTHING", name, micros(at)); err != nil {
+		if _, err := t.exec(ctx, "retire privacy key", "INSERT INTO retired_privacy_keys (project_id, name, retired_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+			store.AllProjects, name, micros(at)); err != nil {
 			return err
 		}
 	}
@@ -86,7 +87,7 @@ func (t personalTable) Insert(ctx context.Context, k store.PersonalKey) error {
 		return err
 	}
 	var retired int
-	if err := t.row(ctx, "retired privacy keys", "SELECT COUNT(*) FROM retired_privacy_keys WHERE name = ?", []any{k.WrappedBy}, &retired); err != nil {
+	if err := t.row(ctx, "retired privacy keys", "SELECT COUNT(*) FROM retired_privacy_keys WHERE project_id = ? AND name = ?", []any{store.AllProjects, k.WrappedBy}, &retired); err != nil {
 		return err
 	}
 	if retired > 0 {

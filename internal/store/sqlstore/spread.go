@@ -31,6 +31,7 @@ type SpreadTable struct {
 	Spread   bool     `json:"spread"`
 	Bytes    int64    `json:"bytes"` // on the server at the address, its indexes included
 	Problems []string `json:"problems"`
+	copied   bool     // each server is to have all of it
 	local    bool     // it is spread, and its rows from before still take room here
 }
 
@@ -46,6 +47,11 @@ func (s *Spread) Left() []SpreadTable {
 
 // distributionColumn is the column by which tables are spread.
 const distributionColumn = "project_id"
+
+// copiedTables belong to no project: each server has a copy of them.
+var copiedTables = map[string]string{
+	"retired_privacy_keys": "names of keys that were those of all projects",
+}
 
 // anchorTable is the table whose rows those of the others lie beside.
 const anchorTable = "projects"
@@ -140,6 +146,8 @@ const oneByOne = "SET LOCAL citus.multi_shard_modify_mode = 'sequential'"
 func distribute(ctx context.Context, s *session, table string, shards int) error {
 	var err error
 	switch {
+	case copiedTables[table] != "":
+		_, err = s.exec(ctx, "copying "+table, "SELECT create_reference_table(CAST(? AS REGCLASS))", table)
 	case table != anchorTable:
 		_, err = s.exec(ctx, "spreading "+table, "SELECT create_distributed_table(CAST(? AS REGCLASS), ?, colocate_with => ?)", table, distributionColumn, anchorTable)
 	case shards > 0:
@@ -195,7 +203,7 @@ func readSpread(ctx context.Context, s *session) (Spread, error) {
 			return state, err
 		}
 	}
-	refers := map[string][]string{}
+	refers, anchored := map[string][]string{}, []string{}
 	err := s.each(ctx, "list tables", spreadTables, nil, func(rows *sql.Rows) error {
 		t := SpreadTable{Problems: []string{}}
 		var oid, own int64
@@ -204,22 +212,33 @@ func readSpread(ctx context.Context, s *session) (Spread, error) {
 			return err
 		}
 		column, is := spread[oid]
-		t.Spread, t.local = is && column == distributionColumn, is && own > 0
-		if is && !t.Spread {
+		t.copied = copiedTables[t.Name] != ""
+		t.Spread, t.local = is && (t.copied || column == distributionColumn), is && own > 0
+		switch {
+		case t.copied:
+			problems = ""
+		case is && !t.Spread:
 			problems = "is spread by " + cmp.Or(column, "nothing") + ", not by project_id"
 		}
 		if problems != "" {
 			t.Problems = strings.Split(problems, "\n")
 		}
 		refers[t.Name] = strings.Fields(to)
+		if t.Name != anchorTable {
+			anchored = append(anchored, t.Name)
+		}
 		state.Tables = append(state.Tables, t)
 		return nil
 	})
 	if err != nil {
 		return state, err
 	}
-	if !slices.ContainsFunc(state.Tables, func(t SpreadTable) bool { return t.Name == anchorTable }) {
+	if len(anchored) == len(state.Tables) {
 		state.Problems = append(state.Problems, "the database has no schema of Tenet; tenet db migrate makes it")
+	} else {
+		for _, name := range anchored { // their rows lie beside those of the projects
+			refers[name] = append(refers[name], anchorTable)
+		}
 	}
 	state.Tables, err = afterTheirs(state.Tables, refers)
 	return state, err
@@ -263,7 +282,7 @@ func readCluster(ctx context.Context, s *session, state *Spread, spread map[int6
 		state.Problems = append(state.Problems, "the cluster has no server that takes rows: add one with SELECT citus_add_node('HOST', PORT)")
 	}
 	return s.each(ctx, "tables of the cluster", `SELECT logicalrelid::oid::bigint, COALESCE(column_to_column_name(logicalrelid, partkey), '') FROM pg_dist_partition
-		WHERE partmethod = 'h'`, nil, func(rows *sql.Rows) error {
+		WHERE partmethod = 'h' OR repmodel = 't'`, nil, func(rows *sql.Rows) error {
 		var oid int64
 		var column string
 		err := rows.Scan(&oid, &column)

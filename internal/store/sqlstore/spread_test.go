@@ -20,7 +20,7 @@ import (
 // cluster has the catalogs and functions of Citus that Tenet uses, with the laws that Tenet must keep: tables that others refer to are spread first, beside
 // them, every unique key has the project, and a new table may refer to a spread one only while Citus leaves statements alone.
 const cluster = `CREATE SCHEMA cluster;
-CREATE TABLE cluster.pg_dist_partition (logicalrelid REGCLASS PRIMARY KEY, partmethod "char", partkey TEXT, beside TEXT);
+CREATE TABLE cluster.pg_dist_partition (logicalrelid REGCLASS PRIMARY KEY, partmethod "char", partkey TEXT, beside TEXT, repmodel "char");
 CREATE TABLE cluster.pg_dist_node (nodename TEXT, nodeport INT, isactive BOOL, shouldhaveshards BOOL, noderole TEXT);
 CREATE TABLE cluster.pg_dist_local_group (groupid INT);
 INSERT INTO cluster.pg_dist_local_group VALUES (0);
@@ -44,8 +44,13 @@ BEGIN
 	IF table_name <> 'projects'::regclass AND colocate_with <> 'projects' THEN
 		RAISE EXCEPTION '% would not lie beside projects', table_name;
 	END IF;
+	IF colocate_with <> 'none' AND to_regclass(colocate_with) NOT IN (SELECT logicalrelid FROM cluster.pg_dist_partition) THEN
+		RAISE EXCEPTION 'relation % is not distributed', colocate_with;
+	END IF;
 	INSERT INTO cluster.pg_dist_partition VALUES (table_name, 'h', distribution_column, colocate_with);
 END $$;
+CREATE FUNCTION cluster.create_reference_table(table_name REGCLASS) RETURNS VOID LANGUAGE sql AS
+	$$ INSERT INTO cluster.pg_dist_partition VALUES (table_name, 'n', NULL, 'none', 't') $$;
 CREATE FUNCTION cluster.refuse() RETURNS event_trigger LANGUAGE plpgsql AS $$
 BEGIN
 	IF current_setting('citus.enable_ddl_propagation', true) IS DISTINCT FROM 'off' AND EXISTS (SELECT 1 FROM pg_event_trigger_ddl_commands() AS c
