@@ -169,7 +169,7 @@ func TestADecisionDoesNotConfirmAChangedApproval(t *testing.T) {
 				if err := w.cfg.Approvals.Expire(t.Context(), wire.Job{}, func(int, int) {}); err != nil {
 					t.Error(err)
 				}
-				for id, want := range map[string]rule.ApprovalState{id: rule.ApprovalPending, other: rule.ApprovalExpired} {
+				for id, want := range map[string]rule.ApprovalState{id: rule.ApprovalPending, other: rule.ApprovalRejected} {
 					if a, err := w.store.Approvals.Get(t.Context(), rule.DefaultProject, id); err != nil || a.State != want {
 						t.Errorf("stored as %s, want %s (%v)", a.State, want, err)
 					}

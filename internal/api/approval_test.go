@@ -235,6 +235,13 @@ func TestNobodyApprovesWhatTheirOwnKeyAsks(t *testing.T) {
 
 func TestTermsOfAnApproval(t *testing.T) {
 	a := newAsking(newNode(t), rule.High)
+	acting := fields{"action": "drop table z", "request_approval": true, "agent": "claude-code", "on_behalf_of": "corp:zoe", "session": "s-1"}
+	a.call("POST", "/api/v1/evaluate/quick", acting, a.ci...).want(http.StatusOK)
+	for query, want := range map[string]int{"agent=claude-code": 1, "person=corp:zoe": 1, "person=corp:eve": 0, "session=s-1": 1, "session=s-2": 0, "person=corp:zoe&session=s-1": 1} {
+		if page := into[wire.ApprovalPage](a.call("GET", "/api/v1/approvals?"+query, nil, a.ann...).want(http.StatusOK)); page.Total != want || len(page.Items) != want {
+			t.Errorf("%s finds %d, want %d", query, page.Total, want)
+		}
+	}
 	e := a.evaluate(a.ci, "drop table a", false)
 	for field, terms := range map[string]map[string]any{
 		"uses": {"uses": 1001}, "expires_in": {"expires_in": "soon"}, "valid_until": {"valid_until": "2020-01-01T00:00:00Z"}, "reason": {"reason": strings.Repeat("x", 2001)},
@@ -276,15 +283,15 @@ func TestApprovalsRunOutAndAreWithdrawn(t *testing.T) {
 		a := newAsking(n, rule.High)
 		id := a.asks("drop table a")
 		a.ahead.Store(int64(61 * time.Minute))
-		a.state(id, rule.ApprovalExpired)
+		a.state(id, rule.ApprovalRejected)
 		a.decide(a.ann, id, "approve", "late").want(http.StatusConflict)
 		if err := n.cfg.Approvals.Expire(t.Context(), wire.Job{}, func(int, int) {}); err != nil {
 			t.Fatal(err)
 		}
-		a.state(id, rule.ApprovalExpired)
-		page := into[wire.ApprovalPage](a.call("GET", "/api/v1/approvals?state=expired&mine=true", nil, a.ci...).want(http.StatusOK))
-		if page.Total != 1 || page.Items[0].ID != id {
-			t.Errorf("expired: %+v", page)
+		a.state(id, rule.ApprovalRejected)
+		page := into[wire.ApprovalPage](a.call("GET", "/api/v1/approvals?state=rejected&mine=true", nil, a.ci...).want(http.StatusOK))
+		if page.Total != 1 || page.Items[0].ID != id || page.Items[0].DecidedBy != "" || !page.Items[0].Unanswered() {
+			t.Errorf("rejected: %+v", page)
 		}
 		// A withdrawn approval is not used, also after it was approved.
 		next := a.asks("drop table a")

@@ -235,10 +235,12 @@ func onBoth(t *testing.T, test func(t *testing.T, n *node)) {
 
 func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 	t.Helper()
-	n := &node{t: t, store: s, log: &lockedBuffer{}, ahead: &atomic.Int64{}}
+	n := &node{t: t, log: &lockedBuffer{}, ahead: &atomic.Int64{}}
 	logger := slog.New(slog.NewTextHandler(n.log, nil))
 	n.logged = evidence.NewInForce(s.InForce, logger)
 	n.logged.Strict()
+	s.Database = n.logged.Guard(s.Database)
+	n.store = s
 	live := corpus.NewLive(corpus.Config{InForce: n.logged, Store: corpus.Store{Projects: s.Projects, Federation: s.Federation, Embeddings: s.Embeddings, Waivers: s.Waivers}, Logger: logger, EmbeddingModel: new(llmtest.Embedder).ID()})
 	n.live = live
 	writer := audit.NewWriter(s)

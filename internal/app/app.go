@@ -122,6 +122,9 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 		}
 	}
 	a.recorded = recorded{evidence.NewInForce(a.store.InForce, log), a.store.Projects}
+	if a.edge == nil { // a signature vouches for what an edge reads, not its own audit log
+		a.store.Database = a.recorded.inForce.Guard(a.store.Database)
+	}
 	views := corpus.Config{
 		Store: corpus.Store{
 			Projects: a.store.Projects, Federation: a.store.Federation, Embeddings: a.store.Embeddings, Waivers: a.store.Waivers,
@@ -129,7 +132,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 		Logger: log, Poll: cfg.PollInterval, MaxBytes: cfg.ViewMemory, EmbeddingModel: a.models.embedding(),
 	}
 	a.keys = auth.NewKeys(a.store, a.store.Keys, time.Now)
-	if a.edge == nil { // a signature vouches for what an edge reads, not its own audit log
+	if a.edge == nil {
 		views.InForce, a.keys.Explained = a.recorded.inForce, a.recorded.key
 	}
 	a.live = corpus.NewLive(views)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
 	"google.golang.org/grpc"
@@ -20,6 +22,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"tenet/internal/app"
+	"tenet/internal/client"
 	"tenet/internal/gateway/extmcp/extmcppb"
 	"tenet/internal/judge/judgetest"
 	"tenet/internal/rule"
@@ -68,6 +71,52 @@ func serveGateways(t *testing.T, settings map[string]string) *gateways {
 	t.Cleanup(func() { _ = conn.Close() })
 	g.conn, g.mcp, g.authz = conn, extmcppb.NewExtMcpClient(conn), authv3.NewAuthorizationClient(conn)
 	return g
+}
+
+// A caller in the process of the node takes the value of an answer in place of its JSON, and misses nothing by it.
+func TestAnAnswerInThisProcessIsThatOfItsJSON(t *testing.T) {
+	n := node(t, app.Options{Rules: gatewayRules(), NoCases: true}, map[string]string{"data": litetest.Dir(t)})
+	taken := false
+	c, err := client.New("http://localhost", "", &http.Client{Transport: client.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n.Handler().ServeHTTP(takes{w, &taken}, r)
+	}))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]rule.Verdict{"/srv/a": rule.Allow, "/etc/passwd": rule.Deny} {
+		subject := json.RawMessage(`{"kind":"tool_call","server":"files","tool":"read_file","method":"tools/call","arguments":{"path":"` + path + `"}}`)
+		taken = false
+		a, err := c.Submit(t.Context(), client.Submit{Subject: subject, Mode: rule.Preflight})
+		if err != nil || a.OverallVerdict != want || !taken {
+			t.Fatalf("%s: %+v, %v; taken as a value: %t", path, a, err, taken)
+		}
+		text, err := json.Marshal(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read wire.SubmissionAnswer
+		if err := json.Unmarshal(text, &read); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(&read, a); diff != "" {
+			t.Errorf("%s (-by JSON +as a value):\n%s", path, diff)
+		}
+	}
+	if _, err := c.Submit(t.Context(), client.Submit{Subject: json.RawMessage(`{"kind":"tool_call"}`)}); rule.CodeOf(err) != rule.CodeInvalid {
+		t.Errorf("a call without a tool: %v", err)
+	}
+}
+
+// takes notes whether an answer was taken as a value.
+type takes struct {
+	http.ResponseWriter
+
+	taken *bool
+}
+
+func (w takes) TakeValue(v any) bool {
+	*w.taken = w.ResponseWriter.(interface{ TakeValue(v any) bool }).TakeValue(v)
+	return *w.taken
 }
 
 // call asks about a request of MCP, and returns the refusal; nil if it passes.

@@ -184,7 +184,9 @@ func setTerms(a *rule.Approval, terms wire.ApprovalTerms, policy time.Duration, 
 // note records a transition in the audit chain, and publishes its event unless it has no type.
 func (s *Approvals) note(ctx context.Context, tx store.Tx, action, by string, a *store.ApprovalRecord, e rule.Event) error {
 	body := map[string]any{"action": action, "approval": a.Approval}
-	if n := len(a.Decisions); n > 0 && (action == "approved" || action == "endorsed" || action == "rejected" || action == "withdrawn") {
+	if n := len(a.Decisions); a.Unanswered() {
+		body["reason"] = "Nobody decided in time."
+	} else if n > 0 && (action == "approved" || action == "endorsed" || action == "rejected" || action == "withdrawn") {
 		body["reason"] = a.Decisions[n-1].Reason
 	}
 	if action == "used" {
@@ -310,7 +312,7 @@ func (s *Approvals) List(ctx context.Context, projectID string, q wire.ApprovalQ
 func (s *Approvals) filter(ctx context.Context, projectID string, q *wire.ApprovalQuery) (store.ApprovalFilter, error) {
 	f := store.ApprovalFilter{
 		ProjectID: projectID, Now: s.cfg.Now(), Requester: q.Requester, EvaluationID: q.EvaluationID, Repository: rule.CleanRepository(q.Repository),
-		Agent: q.Agent, Scope: rule.CleanScope(q.Scope), Since: q.Since, Until: q.Until, Before: q.Cursor, Offset: q.Offset(), Limit: q.PageSize + 1,
+		Agent: q.Agent, Person: q.Person, Session: q.Session, Scope: rule.CleanScope(q.Scope), Since: q.Since, Until: q.Until, Before: q.Cursor, Offset: q.Offset(), Limit: q.PageSize + 1,
 	}
 	var p rule.Problems
 	for _, given := range q.States {

@@ -137,7 +137,7 @@ func allowed(a *store.ApprovalRecord, who auth.Actor, action string, now time.Ti
 			return nil
 		}
 		return mayDecide(a, who, now)
-	case state == rule.ApprovalExpired:
+	case a.Lapsed(now) || state == rule.ApprovalExpired || a.Unanswered():
 		return rule.Errorf(rule.CodeConflict, "the time of this approval has run out; ask for a new one")
 	case state != rule.ApprovalPending && a.DecidedBy != "":
 		return rule.Errorf(rule.CodeConflict, "this approval is %s already, by %s", state, a.DecidedBy)

@@ -27,7 +27,7 @@ const (
 // Periodic returns the round of the job.
 func Periodic() job.Periodic { return job.Periodic{Kind: ExpireKind, Every: ExpireEvery} }
 
-// Expire stores for approvals that their time has run out, and asks the substitutes of those that nobody has decided on. An approval counts as
+// Expire rejects approvals that nobody has decided on in time, ends those whose time of use has run out, and asks substitutes. An approval counts as rejected or
 // expired from its time on, whether this has run or not.
 func (s *Approvals) Expire(ctx context.Context, _ wire.Job, progress func(done, total int)) error {
 	done := 0
@@ -60,7 +60,7 @@ func (s *Approvals) Expire(ctx context.Context, _ wire.Job, progress func(done, 
 
 var errSettled = errors.New("the approval is not due any more")
 
-// settleDue expires or escalates one approval, unless somebody has changed it meanwhile.
+// settleDue ends or escalates one approval, unless somebody has changed it meanwhile.
 func (s *Approvals) settleDue(ctx context.Context, due *store.ApprovalRecord) error {
 	view, err := s.cfg.Views.View(ctx, due.ProjectID)
 	if err != nil {
@@ -78,9 +78,8 @@ func (s *Approvals) settleDue(ctx context.Context, due *store.ApprovalRecord) er
 		action, event := "", rule.Event{}
 		switch {
 		case a.Lapsed(now):
-			pending := a.State == rule.ApprovalPending
-			action, a.State = "expired", rule.ApprovalExpired
-			if pending {
+			action, a.State = string(a.At(now)), a.At(now)
+			if a.Unanswered() {
 				a.DecidedAt = &now
 				event = s.event(rule.ApprovalDecided, &a, view)
 			}

@@ -31,6 +31,8 @@ type approvalsListCommand struct {
 	Evaluation  string        `placeholder:"ID" help:"Only those of this evaluation."`
 	Repository  string        `placeholder:"NAME" help:"Only those of this repository."`
 	Agent       string        `placeholder:"NAME" help:"Only those of this agent."`
+	Person      string        `placeholder:"NAME" help:"Only those for this person."`
+	Session     string        `placeholder:"ID" help:"Only those of this session of an agent."`
 	Scope       string        `placeholder:"PATH" help:"Only those of this scope and below it."`
 	SeverityMin rule.Severity `placeholder:"LEVEL" help:"Only those with a rule of at least this severity."`
 	Cursor      string        `placeholder:"CURSOR" help:"Go on behind an earlier list, which names its cursor."`
@@ -52,7 +54,7 @@ func (k *approvalsListCommand) Run(ctx context.Context, s *session, c *client.Cl
 	}
 	page, err := client.Get(ctx, c, op.ListApprovals.Where(wire.ApprovalQuery{
 		States: k.State, Mine: k.Mine, Requester: k.Requester, RuleID: k.Rule, EvaluationID: k.Evaluation, Repository: k.Repository, Agent: k.Agent,
-		Scope: k.Scope, SeverityMin: string(k.SeverityMin), Cursor: k.Cursor, PageQuery: wire.PageQuery{PageSize: k.Limit},
+		Person: k.Person, Session: k.Session, Scope: k.Scope, SeverityMin: string(k.SeverityMin), Cursor: k.Cursor, PageQuery: wire.PageQuery{PageSize: k.Limit},
 	}))
 	return show(s, k.output, page, err, func(s *session, page wire.ApprovalPage) error {
 		err := list(s, "there are no such approvals", "ID\tSTATE\tASKED\tUNTIL\tBY\tSEVERITY\tACTION", page.Items, func(a *rule.Approval) []any {
@@ -103,7 +105,11 @@ func printApproval(s *session, d wire.ApprovalDetail) error {
 		}
 	}
 	line("approval", d.ID)
-	line("state", string(d.State))
+	if state := string(d.State); d.Unanswered() {
+		line("state", state+": nobody has decided in time")
+	} else {
+		line("state", state)
+	}
 	line("asked by", d.Requester)
 	line("for", d.Person)
 	line("agent", d.Agent)

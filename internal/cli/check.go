@@ -261,7 +261,7 @@ func (k *checkCommand) await(ctx context.Context, s *session, c *client.Client, 
 	if err != nil {
 		return nil, err
 	}
-	s.note("the approval is %s", a.State)
+	s.note("the approval is %s%s", a.State, lastReason(&a))
 	if a.State != rule.ApprovalApproved {
 		return e, nil
 	}

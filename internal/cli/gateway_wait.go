@@ -52,6 +52,9 @@ func (a *approver) request(ctx context.Context, e *rule.Evaluation) (id, url str
 
 // lastReason gives the reason of the last decision.
 func lastReason(a *rule.Approval) string {
+	if a.Unanswered() {
+		return ": nobody has decided in time"
+	}
 	if n := len(a.Decisions); n > 0 && a.Decisions[n-1].Reason != "" {
 		return ": " + gateway.Visible(a.Decisions[n-1].Reason)
 	}

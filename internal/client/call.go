@@ -16,8 +16,32 @@ import (
 
 // Call carries out an operation with a body and decodes its answer. A body of []byte is sent as it is, with the Content-Type that the
 // operation has.
-func Call[In, Out any](ctx context.Context, c *Client, o op.Op[In, Out], in In) (Out, error) {
-	var out Out
+func Call[In, Out any](ctx context.Context, c *Client, o op.Op[In, Out], in In) (out Out, err error) {
+	a, err := carryOut(ctx, c, o, in)
+	if err == nil {
+		err = decode(o.Method+" "+o.Path, a, &out)
+	}
+	return out, err
+}
+
+// callDirectly is [Call] of an operation whose answer nobody else changes or keeps: a handler in this process gives the value itself, not its JSON.
+func callDirectly[In, Out any](ctx context.Context, c *Client, o op.Op[In, Out], in In) (out *Out, err error) {
+	a, err := carryOut(context.WithValue(ctx, takerKey{}, func(v any) bool {
+		given, ok := v.(*Out)
+		if ok {
+			out = given
+		}
+		return ok
+	}), c, o, in)
+	if err != nil || out != nil {
+		return out, err
+	}
+	out = new(Out)
+	return out, decode(o.Method+" "+o.Path, a, out)
+}
+
+// carryOut carries out an operation.
+func carryOut[In, Out any](ctx context.Context, c *Client, o op.Op[In, Out], in In) (*answer, error) {
 	r := request{
 		method: o.Method, path: o.Path, query: o.Query, header: o.Header.Clone(), repeatable: o.Again, anywhere: o.Anywhere, limit: maxAnswer,
 	}
@@ -31,30 +55,31 @@ func Call[In, Out any](ctx context.Context, c *Client, o op.Op[In, Out], in In) 
 	default:
 		var err error
 		if r.body, err = json.Marshal(body); err != nil {
-			return out, fmt.Errorf("client: encoding the request: %w", err)
+			return nil, fmt.Errorf("client: encoding the request: %w", err)
 		}
 		if r.header == nil {
 			r.header = http.Header{}
 		}
 		r.header.Set("Content-Type", "application/json")
 	}
-	a, err := c.do(ctx, r)
-	if err != nil {
-		return out, err
-	}
-	switch v := any(&out).(type) {
+	return c.do(ctx, r)
+}
+
+// decode reads the answer to a call into out.
+func decode(call string, a *answer, out any) error {
+	switch v := out.(type) {
 	case *wire.None:
 	case *[]byte:
 		*v = a.body
 	default:
 		if media := a.header.Get("Content-Type"); !mayBeJSON(media) {
-			return out, fmt.Errorf("%s %s: the server's answer is %q in place of JSON; is it a Tenet server?", o.Method, o.Path, media)
+			return fmt.Errorf("%s: the server's answer is %q in place of JSON; is it a Tenet server?", call, media)
 		}
 		if err := json.Unmarshal(a.body, v); err != nil {
-			return out, fmt.Errorf("%s %s: the server's answer is not understood: %w", o.Method, o.Path, err)
+			return fmt.Errorf("%s: the server's answer is not understood: %w", call, err)
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // mayBeJSON reports whether a body of a media type can be JSON. Pages are refused, as sign-ins of networks send them; Go servers say plain text for

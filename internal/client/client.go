@@ -240,11 +240,21 @@ func send(ctx context.Context, c *Client, k request) (*http.Response, error) {
 	return res, nil
 }
 
+// maxExpected is the longest answer, in bytes, for which memory is taken because the server says how long it is.
+const maxExpected = 1 << 20
+
 // read reads an answer up to its limit.
 func read(res *http.Response, k request) ([]byte, error) {
 	limit := k.limit
 	if res.StatusCode >= 300 {
 		limit = maxProblem
+	}
+	if n := res.ContentLength; n > 0 && n <= min(limit, maxExpected) {
+		body := make([]byte, n)
+		if _, err := io.ReadFull(res.Body, body); err != nil {
+			return nil, fmt.Errorf("%s %s: reading the server's answer: %w", k.method, k.path, err)
+		}
+		return body, nil
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, limit+1))
 	if err != nil {

@@ -29,6 +29,7 @@ func (p inProcess) RoundTrip(req *http.Request) (res *http.Response, err error) 
 	defer func() { _ = in.Body.Close() }()
 	w := &recorded{header: http.Header{}}
 	w.into, _ = req.Context().Value(writerKey{}).(io.Writer)
+	w.take, _ = req.Context().Value(takerKey{}).(func(any) bool)
 	defer func() {
 		if v := recover(); v != nil {
 			res, err = nil, fmt.Errorf("the handler of %s %s panicked: %v", req.Method, req.URL.Path, v)
@@ -51,9 +52,13 @@ func intoWriter(ctx context.Context, w io.Writer) context.Context {
 	return context.WithValue(ctx, writerKey{}, w)
 }
 
+// takerKey is the key of the function that takes the value of a successful answer of a call in place of its JSON.
+type takerKey struct{}
+
 // recorded keeps what a handler writes, or gives it to the writer of a call.
 type recorded struct {
-	into         io.Writer // nil for none
+	into         io.Writer      // nil for none
+	take         func(any) bool // nil for none
 	header, sent http.Header
 	status       int
 	body         bytes.Buffer
@@ -74,6 +79,11 @@ func (w *recorded) Write(b []byte) (int, error) {
 		return w.into.Write(b)
 	}
 	return w.body.Write(b)
+}
+
+// TakeValue takes the value of an answer that would be sent as JSON, if the caller in this process takes such values.
+func (w *recorded) TakeValue(v any) bool {
+	return w.take != nil && (w.status == 0 || w.status < 300) && w.take(v)
 }
 
 // Flush implements [http.Flusher]; it sends nothing early.

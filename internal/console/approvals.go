@@ -25,7 +25,7 @@ import (
 const approvalsName = "approvals"
 
 // approvalFilters are the names of the parameters of the list, for the API too.
-var approvalFilters = []string{"state", "requester", "agent", "rule", "repository", "severity_min", "mine"}
+var approvalFilters = []string{"state", "requester", "agent", "person", "session", "rule", "repository", "severity_min", "mine"}
 
 // approvals is the view of the list of approvals.
 type approvals struct {

@@ -222,6 +222,10 @@ func (e *explained) compare(mark int64, rows []store.RowInForce, whole []string,
 			problems = append(problems, fmt.Sprintf("no entry explains the %s %s", r.Kind, r.ID))
 		}
 	}
+	if len(whole) == 0 {
+		slices.Sort(problems)
+		return problems
+	}
 	for n, s := range e.rows {
 		if slices.Contains(whole, n.kind) && !seen[n] && s.seq <= mark {
 			problems = append(problems, fmt.Sprintf("the %s %s of entry %d is missing", n.kind, n.id, s.seq))

@@ -141,7 +141,7 @@ func attackTexts() []string {
 // attacker who nothing in a prompt can hold shows that the others are not held by the word lists alone.
 func TestAdaptiveAttackers(t *testing.T) {
 	t.Run("large", func(t *testing.T) { attack(t, judge.Large, 12) })
-	t.Run("small", func(t *testing.T) { attack(t, judge.Small, 60) })
+	t.Run("small", func(t *testing.T) { attack(t, judge.Small, 20) })
 }
 
 // attack has all attackers try in a profile, each with one of so many cases, or with all if the environment says so.

@@ -86,7 +86,7 @@ func TestPromptsOfAVersionNeverChange(t *testing.T) {
 		"v2":        "1c567956b6d2e98700e3f5c46f5618834b729eaff201c037ca2f344287c085af",
 		"v3":        "815caabb6f337b6ab935733c9aed029e9328af5c7f0fa2af7322f9157b3acc08",
 		"v4":        "c39868efc4918763d8bb40f4b3c51217b28500f50bd1b37336d28f871c08445b",
-		"small-v1":  "a250af888bde62911ff0f4118e16a4b52760f60a067880f725c9d64a0b2bb21e",
+		"small-v1":  "1be6ad6ee9b5df3a8ffcc6769340d070b1bf4071574ed4a747f2275a3fb7723d",
 		"triage-v1": "97bf0694aff9530fafd395166c57a3c2f6c9398ee21aa015726f186d61141d07",
 	}
 	folders, err := fs.ReadDir(prompts, "prompts")

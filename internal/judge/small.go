@@ -100,7 +100,9 @@ func smallRule(m rule.Modality, statement string, rest any) string {
 	return line
 }
 
-// smallSchema returns the schema of an answer about one rule. Names of units are names of fields, so that none can be left out.
+// smallSchema returns the schema of an answer about one rule. Names of units are names of fields, so that none can be left out. What
+// comes before decides which verdicts are left: with a breach or something missing there is no ALLOW, without either no DENY. Small
+// models deny without saying what for, and whether they find a breach where there is one, the control rules show.
 func (x *expected) smallSchema() json.RawMessage {
 	var names, units []string
 	for i := range x.units {
@@ -109,19 +111,18 @@ func (x *expected) smallSchema() json.RawMessage {
 			units = append(units, fmt.Sprintf(`"%s":{"type":"string","maxLength":%d}`, u.name, smallQuote))
 		}
 	}
-	var fields []string
-	add := func(name, schema string) { fields = append(fields, `"`+name+`":`+schema) }
-	required := `"breach","missing","reason","verdict"`
+	seen, required := "", `"reason","breach","missing","verdict"`
 	if len(names) > 0 {
-		add("seen", `{"type":"object","properties":{`+strings.Join(units, ",")+`},"required":[`+strings.Join(names, ",")+`],"additionalProperties":false}`)
+		seen = `"seen":{"type":"object","properties":{` + strings.Join(units, ",") + `},"required":[` + strings.Join(names, ",") + `],"additionalProperties":false},`
 		required = `"seen",` + required
 	}
-	text := func(limit int) string { return fmt.Sprintf(`{"type":"string","maxLength":%d}`, limit) }
-	add("breach", text(smallQuote))
-	add("missing", text(smallQuote))
-	add("reason", text(smallReason))
-	add("verdict", `{"type":"string","enum":["DENY","ALLOW","NEEDS_CONFIRMATION"]}`)
-	return json.RawMessage(`{"type":"object","properties":{` + strings.Join(fields, ",") + `},"required":[` + required + `],"additionalProperties":false}`)
+	const none, denies = `{"type":"string","const":""}`, `["DENY","NEEDS_CONFIRMATION"]`
+	some := fmt.Sprintf(`{"type":"string","minLength":1,"maxLength":%d}`, smallQuote)
+	answer := func(breach, missing, verdict string) string {
+		return fmt.Sprintf(`{"type":"object","properties":{%s"reason":{"type":"string","maxLength":%d},"breach":%s,"missing":%s,"verdict":{"type":"string","enum":%s}},"required":[%s],"additionalProperties":false}`,
+			seen, smallReason, breach, missing, verdict, required)
+	}
+	return json.RawMessage(`{"anyOf":[` + answer(some, none, denies) + "," + answer(none, some, denies) + "," + answer(none, none, `["ALLOW","NEEDS_CONFIRMATION"]`) + `]}`)
 }
 
 // smallAnswer is the answer about one rule. All of it is untrusted.

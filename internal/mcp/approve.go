@@ -95,9 +95,12 @@ func answerOf(a *rule.Approval) (*approvalAnswer, string, error) {
 	case rule.ApprovalRejected:
 		out.NextStep = "Do not do this, and do not try another way to the same end. Read the reason, and ask the user."
 	case rule.ApprovalExpired:
-		out.NextStep = "Nobody has decided in time. Do not do this; ask the user whether to ask again."
+		out.NextStep = "It was not used in time. Ask for another approval to do this."
 	case rule.ApprovalWithdrawn:
 		out.NextStep = "It was taken back. Do not do this; ask the user."
+	}
+	if a.Unanswered() {
+		out.NextStep = "Nobody has decided in time. Do not do this; ask the user whether to ask again."
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s. %s\n", out.State, out.NextStep)

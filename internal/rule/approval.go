@@ -8,7 +8,8 @@ import (
 // ApprovalState is how far an [Approval] has come.
 type ApprovalState string
 
-// States of an approval. Pending and approved are open: each leads to one other state, once.
+// States of an approval. Pending and approved are open: each leads to one other state, once. When its time runs out, a pending one is rejected, and an approved
+// one expires.
 const (
 	ApprovalPending   ApprovalState = "pending"
 	ApprovalApproved  ApprovalState = "approved"
@@ -41,7 +42,7 @@ const FederationChange = "federation_change"
 type Approval struct {
 	ID           string         `json:"id" format:"uuid" doc:"Identifier."`
 	ProjectID    string         `json:"project_id" doc:"Project of the evaluation."`
-	State        ApprovalState  `json:"state" enum:"pending,approved,rejected,expired,used,withdrawn" doc:"How far it has come. pending and approved lead to one other state, once."`
+	State        ApprovalState  `json:"state" enum:"pending,approved,rejected,expired,used,withdrawn" doc:"How far it has come. pending and approved lead to one other state, once: when the time runs out, pending to rejected, and approved to expired."`
 	EvaluationID string         `json:"evaluation_id" doc:"Evaluation that needs confirmation; empty for a change of the federation."`
 	Title        string         `json:"title" doc:"What is to be confirmed, in one line and shortened; the action of a single approval is complete."`
 	SubjectKind  string         `json:"subject_kind,omitempty" doc:"Leading kind of the subject."`
@@ -79,8 +80,8 @@ type Approval struct {
 	Escalated  bool               `json:"escalated,omitempty" doc:"True once the substitutes have been asked."`
 	Decisions  []ApprovalDecision `json:"decisions" nullable:"false" doc:"What people have decided, oldest first."`
 	CreatedAt  time.Time          `json:"created_at" doc:"When it was asked for."`
-	DecidedAt  *time.Time         `json:"decided_at,omitempty" doc:"When it was approved, rejected, withdrawn or expired."`
-	DecidedBy  string             `json:"decided_by,omitempty" doc:"Who made the last decision; empty if the time ran out."`
+	DecidedAt  *time.Time         `json:"decided_at,omitempty" doc:"When it was approved, rejected or withdrawn."`
+	DecidedBy  string             `json:"decided_by,omitempty" doc:"Who made the last decision; empty if it was rejected because nobody decided in time."`
 	Revision   int                `json:"revision" doc:"Number of its changes, from 1."`
 
 	// URL and Actions are derived, for answers; they are never stored.
@@ -129,11 +130,17 @@ func (a *Approval) Lapsed(now time.Time) bool {
 
 // At returns the state at a time, before a job has stored that time ran out.
 func (a *Approval) At(now time.Time) ApprovalState {
-	if a.Lapsed(now) {
-		return ApprovalExpired
+	switch {
+	case !a.Lapsed(now):
+		return a.State
+	case a.State == ApprovalPending:
+		return ApprovalRejected
 	}
-	return a.State
+	return ApprovalExpired
 }
+
+// Unanswered reports whether an approval was rejected because nobody decided in time.
+func (a *Approval) Unanswered() bool { return a.State == ApprovalRejected && a.DecidedBy == "" }
 
 // Covers reports whether a rule, as it says something now, is among those to be confirmed.
 func (a *Approval) Covers(ruleID, contentHash string) bool {

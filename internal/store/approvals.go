@@ -18,7 +18,7 @@ type ApprovalRecord struct {
 // ApprovalFilter selects approvals; empty fields select everything. ProjectID and Limit are required.
 type ApprovalFilter struct {
 	ProjectID string
-	// States are those at Now: an approval whose time has run out is expired, whether that is stored or not.
+	// States are those at Now: when its time has run out, a pending approval is rejected and an approved one expired, whether that is stored or not.
 	States       []rule.ApprovalState
 	Now          time.Time
 	Requester    string
@@ -26,6 +26,8 @@ type ApprovalFilter struct {
 	EvaluationID string
 	Repository   string
 	Agent        string
+	Person       string
+	Session      string
 	Scope        string          // this scope or one below it
 	Severities   []rule.Severity // one of these
 	Since, Until *time.Time      // Since <= CreatedAt < Until

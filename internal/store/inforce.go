@@ -54,4 +54,8 @@ type InForceTx interface {
 	Changed(ctx context.Context, projectID string) (rows []RowInForce, whole bool, err error)
 	// ChangeAll has the next call of Changed return all rows of a project.
 	ChangeAll(projectID string)
+	// Before returns the rows that the transaction has changed as they were before, by the project whose chain records them: with a zero hash those that it has
+	// put where none was. Nobody else changes them until it ends. It leaves out those that it has inserted or removed, approvals, and the rows of projects after
+	// ChangeAll.
+	Before() map[string][]RowInForce
 }

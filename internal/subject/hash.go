@@ -45,7 +45,7 @@ type content struct {
 
 func newContent(kind string) *content {
 	h := sha256.New()
-	return (&content{h, bufio.NewWriter(h)}).text(kind)
+	return (&content{h, bufio.NewWriterSize(h, 512)}).text(kind)
 }
 
 func (c *content) count(n int) *content {

@@ -93,9 +93,10 @@ func commandsOf(arguments map[string]any, depth int) []string {
 	return found
 }
 
-func plainName(s string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(s))
-}
+// joints are the characters that join the words of a name.
+var joints = strings.NewReplacer("_", "", "-", "")
+
+func plainName(s string) string { return strings.ToLower(joints.Replace(s)) }
 
 // texts returns the texts of a list.
 func texts(list []any) []string {

@@ -152,8 +152,11 @@ func approvalSummary(e *store.WebhookEvent) (title string, lines []string) {
 	}
 	title = map[rule.ApprovalState]string{
 		rule.ApprovalApproved: "An action was approved: ", rule.ApprovalRejected: "An action was rejected: ",
-		rule.ApprovalWithdrawn: "A request for approval was withdrawn: ", rule.ApprovalExpired: "Nobody approved in time: ",
+		rule.ApprovalWithdrawn: "A request for approval was withdrawn: ",
 	}[a.State]
+	if a.Unanswered() {
+		title = "Nobody approved in time: "
+	}
 	for _, d := range a.Decisions {
 		lines = append(lines, strings.Join(nonEmpty(about("Decided by", d.By), d.Reason), ": "))
 	}

@@ -130,8 +130,12 @@ func TestSlackMessages(t *testing.T) {
 			"Action: Pay ann\nAsked by key:ci\nAgent codex\nWhy: It is due.\nPAY-1: Confirm.: Nobody could tell.\nNeeds 2 approvals until 2026-12-01T00:00:00Z\nbutton https://tenet.example/p/p/approvals/x?until=1&signature=s\n",
 		},
 		"approval decided": {
-			store.WebhookEvent{Type: rule.ApprovalDecided, Data: json.RawMessage(`{"state":"rejected","title":"Pay ann","requester":"key:ci","uncovered":true,"decisions":[{"by":"bo","reason":"No."}],"url":"javascript:alert(1)"}`)},
+			store.WebhookEvent{Type: rule.ApprovalDecided, Data: json.RawMessage(`{"state":"rejected","title":"Pay ann","requester":"key:ci","uncovered":true,"decided_by":"bo","decisions":[{"by":"bo","reason":"No."}],"url":"javascript:alert(1)"}`)},
 			"An action was rejected: Pay ann", "Action: Pay ann\nAsked by key:ci\nNo rule covers it.\nDecided by bo: No.\napproval.decided",
+		},
+		"approval that nobody decided on": {
+			store.WebhookEvent{Type: rule.ApprovalDecided, Data: json.RawMessage(`{"state":"rejected","title":"Pay ann","requester":"key:ci","decisions":[]}`)},
+			"Nobody approved in time: Pay ann", "Action: Pay ann\nAsked by key:ci\napproval.decided",
 		},
 		"approval of another form": {store.WebhookEvent{Type: rule.ApprovalDecided, Data: json.RawMessage(`[1]`)}, "approval decided", ""},
 		"unknown":                  {store.WebhookEvent{Type: "rule.made", Data: json.RawMessage(`[1]`)}, "rule made", ""},

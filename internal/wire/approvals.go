@@ -41,6 +41,8 @@ type ApprovalQuery struct {
 	EvaluationID string     `query:"evaluation" maxLength:"100" doc:"Evaluation that needs confirmation."`
 	Repository   string     `query:"repository" maxLength:"1024" doc:"Repository of the subject, in any form."`
 	Agent        string     `query:"agent" maxLength:"500" doc:"Agent that acts, exactly."`
+	Person       string     `query:"person" maxLength:"500" doc:"Person for whom the agent acts, exactly."`
+	Session      string     `query:"session" maxLength:"500" doc:"Session of the agent, exactly."`
 	Scope        string     `query:"scope" maxLength:"1024" doc:"Scope of the subject: this one or one below it."`
 	SeverityMin  string     `query:"severity_min" doc:"LOW, MEDIUM, HIGH or CRITICAL, in any letter case: only approvals of which one rule is at least so severe."`
 	Since        *time.Time `query:"since" doc:"Asked for not before this time."`

@@ -15,7 +15,8 @@ async function grammarOf(format) {
 	const schema = format?.json_schema?.schema;
 	if (!schema) return undefined;
 	const key = JSON.stringify(schema);
-	if (!grammars.has(key)) grammars.set(key, await llama.createGrammarForJsonSchema(schema));
+	// The library knows oneOf, and takes anyOf for nothing.
+	if (!grammars.has(key)) grammars.set(key, await llama.createGrammarForJsonSchema(JSON.parse(key.replaceAll(`"anyOf":`, `"oneOf":`))));
 	return grammars.get(key);
 }
 

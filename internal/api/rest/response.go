@@ -93,3 +93,17 @@ func encode(w io.Writer, v any) {
 	}
 	_, _ = w.Write(buf.Bytes())
 }
+
+// takesValue gives an answer to a caller in this process that takes values in place of JSON; false for all others.
+func takesValue(w *response, v any) bool {
+	for next := w.ResponseWriter; ; {
+		if caller, ok := next.(interface{ TakeValue(v any) bool }); ok {
+			return caller.TakeValue(v)
+		}
+		inner, ok := next.(interface{ Unwrap() http.ResponseWriter })
+		if !ok {
+			return false
+		}
+		next = inner.Unwrap()
+	}
+}

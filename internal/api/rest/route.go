@@ -413,7 +413,9 @@ func (a *answer) write(w *response, status int, result any) error {
 	}
 	w.Header().Set("Content-Type", jsonType)
 	w.WriteHeader(status)
-	encode(w, result)
+	if !takesValue(w, result) {
+		encode(w, result)
+	}
 	return nil
 }
 

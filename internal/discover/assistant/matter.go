@@ -24,6 +24,9 @@ type matter struct {
 // and knows neither anchors nor nesting.
 func readMatter(file, s string) *matter {
 	m := &matter{folder: folderOf(file)}
+	if strings.EqualFold(path.Base(file), "skill.md") {
+		m.folder = "" // a skill is about tasks, wherever it lies
+	}
 	if len(escape(m.folder)) > rule.MaxLabel/2 {
 		m.folder = ""
 		m.wrong(file, 0, "its folder has a name too long for a glob")

@@ -78,6 +78,9 @@ func acts(t []token, c place) (reading, bool) {
 		if t[i].before != 0 || !bound[who] && !organs[who] && !(adverbs[who] && i > 1 && (bound[t[i-2].low] || organs[t[i-2].low])) {
 			continue
 		}
+		if who == "it" && !t[i-1].caps {
+			continue // a pronoun, not the department
+		}
 		base := lexicon.Third(w)
 		if plural := strings.HasSuffix(who, "s") || who == "staff"; plural && base == "" && verb(w) && !noun(w) {
 			base = w

@@ -17,6 +17,17 @@ type token struct {
 	quoted bool // in quotation marks, so that it says nothing itself
 	linked bool // the first word of a link
 	upper  bool // begins with a capital letter
+	caps   bool // in capital letters alone, two or more: IT, not It
+}
+
+// capitals reports whether a word is of capital letters alone, two or more.
+func capitals(word string) bool {
+	for i := range len(word) {
+		if word[i] < 'A' || word[i] > 'Z' {
+			return false
+		}
+	}
+	return len(word) > 1
 }
 
 // tokenize cuts a sentence into tokens.
@@ -32,7 +43,7 @@ func tokenize(s string) []token {
 			end--
 		}
 		first, _ := utf8.DecodeRuneInString(s[start:])
-		out = append(out, token{low: lower(s[start:end]), start: start, end: end, before: before, quoted: quoted, linked: linked, upper: unicode.IsUpper(first)})
+		out = append(out, token{low: lower(s[start:end]), start: start, end: end, before: before, quoted: quoted, linked: linked, upper: unicode.IsUpper(first), caps: capitals(s[start:end])})
 		start, before, linked = -1, 0, false
 	}
 	for i := 0; i < len(s); {

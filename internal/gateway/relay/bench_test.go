@@ -3,6 +3,7 @@ package relay_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -31,21 +33,8 @@ func BenchmarkGateway(b *testing.B) {
 	kept := make([]byte, 32<<20) // as in the command
 	defer runtime.KeepAlive(kept)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 6))
-	none := func(string) string { return "" }
 	dir := litetest.Dir(b)
-	cfg, err := config.Load("", none, map[string]string{"data": dir, "listen": "127.0.0.1:0"})
-	if err != nil {
-		b.Fatal(err)
-	}
-	node, err := app.New(b.Context(), cfg, slog.New(slog.DiscardHandler), app.Options{Env: none, NoCases: true})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { _ = node.Stop(context.WithoutCancel(b.Context())) })
-	c, err := client.New("http://localhost", "", &http.Client{Transport: client.InProcess(node.Handler())})
-	if err != nil {
-		b.Fatal(err)
-	}
+	c := inProcess(b, dir)
 	g := newBench(b)
 	var evaluations []time.Duration
 	g.cfg.Ask = func(ctx context.Context, s client.Submit) (*rule.Evaluation, error) {
@@ -97,6 +86,53 @@ func BenchmarkGateway(b *testing.B) {
 	b.ReportMetric(at(*syncs, .5), "p50-fsync-ms")
 	b.ReportMetric(at(without, .5), "p50-direct-ms")
 	b.ReportMetric(at(with, .5)/at(without, .5), "p50-ratio")
+}
+
+// BenchmarkEvaluatedCall is the evaluation of a call as the gateway asks for it, without the relay. It reports the processor's time, which other programs change less
+// than the clock.
+func BenchmarkEvaluatedCall(b *testing.B) {
+	c := inProcess(b, litetest.Dir(b))
+	b.ReportAllocs()
+	i, before := 0, processor(b)
+	for b.Loop() {
+		i++
+		subject := fmt.Appendf(nil, `{"kind":"tool_call","server":"everything","tool":"list_echo","method":"tools/call","arguments":{"text":"item %d","n":%d}}`, i, i)
+		a, err := c.Submit(b.Context(), client.Submit{Subject: subject, Mode: rule.Preflight, MaxRules: 100})
+		if err != nil || a.OverallVerdict != rule.Allow {
+			b.Fatalf("%+v %v", a, err)
+		}
+	}
+	b.ReportMetric(float64((processor(b)-before).Microseconds())/float64(b.N), "processor-us/op")
+}
+
+// inProcess is a client of a node in this process, with the starter rules.
+func inProcess(b *testing.B, dir string) *client.Client {
+	b.Helper()
+	none := func(string) string { return "" }
+	cfg, err := config.Load("", none, map[string]string{"data": dir, "listen": "127.0.0.1:0"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	node, err := app.New(b.Context(), cfg, slog.New(slog.DiscardHandler), app.Options{Env: none, NoCases: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = node.Stop(context.WithoutCancel(b.Context())) })
+	c, err := client.New("http://localhost", "", &http.Client{Transport: client.InProcess(node.Handler())})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return c
+}
+
+// processor returns the time of the processor that this process has used.
+func processor(b *testing.B) time.Duration {
+	b.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 // disk returns a function that makes as many bytes durable as a record takes, on the disk of the node, and its times.

@@ -157,35 +157,33 @@ func wait(ctx context.Context, ready <-chan struct{}, most time.Duration) bool {
 	return false
 }
 
-// take reads a stream to its end and calls each for every message in it, batches taken apart, until each returns false.
+// take reads a stream to its end and calls each for every message in it, batches taken apart, until each returns false or ctx ends.
 func take(ctx context.Context, from stream, each func(raw []byte, err error) bool) error {
-	type received struct {
-		raw []byte
-		err error
-	}
-	next := make(chan received)
+	var mu sync.Mutex
+	over := false
+	ended := make(chan error, 1)
 	go func() { // a read that waits does not end with ctx
-		for {
-			raw, err := from.receive(ctx)
-			select {
-			case next <- received{raw, err}:
-			case <-ctx.Done():
-				return
-			}
-			if err != nil && !errors.As(err, new(tooLong)) {
-				return
-			}
-		}
+		ended <- messages(ctx, from, func(raw []byte, err error) bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return !over && each(raw, err)
+		})
 	}()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+		mu.Lock()
+		over = true
+		mu.Unlock()
+		return ctx.Err()
+	}
+}
+
+// messages calls each for every message of a stream until it ends, or each returns false.
+func messages(ctx context.Context, from stream, each func(raw []byte, err error) bool) error {
 	for {
-		var raw []byte
-		var err error
-		select {
-		case got := <-next:
-			raw, err = got.raw, got.err
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+		raw, err := from.receive(ctx)
 		var long tooLong
 		switch {
 		case errors.As(err, &long):

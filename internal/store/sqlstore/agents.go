@@ -111,6 +111,9 @@ func (t agentTable) Lift(ctx context.Context, projectID, id string, at time.Time
 	if err := t.lock(ctx, keyDomain); err != nil {
 		return rule.Suspension{}, err
 	}
+	if err := t.beforeChange(ctx, projectID, store.SuspensionInForce, id); err != nil {
+		return rule.Suspension{}, err
+	}
 	s, err := one(ctx, t.session, keyDomain, "suspension", "SELECT "+suspensionColumns+" FROM suspensions WHERE project_id = ? AND id = ?", []any{projectID, id}, suspensionFields)
 	if err != nil {
 		return s, notFound(err, "suspension", id)

@@ -47,17 +47,21 @@ func (t approvalTable) Find(ctx context.Context, f store.ApprovalFilter) (list [
 // matching is the part of a query that selects approvals.
 func (t approvalTable) matching(f *store.ApprovalFilter) (string, []any) {
 	from, args := equal("FROM approvals WHERE project_id = ?", []any{f.ProjectID}, "requester", f.Requester, "evaluation_id", f.EvaluationID,
-		"repository", f.Repository, "agent", f.Agent)
+		"repository", f.Repository, "agent", f.Agent, "person", f.Person, "session", f.Session)
 	if len(f.States) > 0 {
 		var states []string
 		for _, state := range f.States {
 			switch state {
 			case rule.ApprovalPending, rule.ApprovalApproved:
 				states, args = append(states, "(state = ? AND ends_at > ?)"), append(args, string(state), micros(f.Now))
-			case rule.ApprovalExpired:
-				states = append(states, "state = ?", "(state IN ('pending', 'approved') AND ends_at <= ?)")
-				args = append(args, string(state), micros(f.Now))
-			case rule.ApprovalRejected, rule.ApprovalUsed, rule.ApprovalWithdrawn:
+			case rule.ApprovalRejected, rule.ApprovalExpired:
+				before := rule.ApprovalPending
+				if state == rule.ApprovalExpired {
+					before = rule.ApprovalApproved
+				}
+				states = append(states, "state = ?", "(state = ? AND ends_at <= ?)")
+				args = append(args, string(state), string(before), micros(f.Now))
+			case rule.ApprovalUsed, rule.ApprovalWithdrawn:
 				states, args = append(states, "state = ?"), append(args, string(state))
 			}
 		}
@@ -141,8 +145,8 @@ func (t approvalTable) Insert(ctx context.Context, a store.ApprovalRecord) error
 	}
 	ends, due := approvalTimes(&a)
 	_, err = t.lockedExec(ctx, approvalsOf(a.ProjectID), "insert approval", `INSERT INTO approvals (project_id, id, revision, link_key, body, state, requester, subject_hash,
-		evaluation_id, repository, agent, scope, severity, created_at, ends_at, due_at) VALUES `+marks(1, 16),
-		a.ProjectID, a.ID, a.Revision, a.LinkKey, body, string(a.State), a.Requester, a.SubjectHash, a.EvaluationID, a.Repository, a.Agent, a.Scope,
+		evaluation_id, repository, agent, person, session, scope, severity, created_at, ends_at, due_at) VALUES `+marks(1, 18),
+		a.ProjectID, a.ID, a.Revision, a.LinkKey, body, string(a.State), a.Requester, a.SubjectHash, a.EvaluationID, a.Repository, a.Agent, a.Person, a.Session, a.Scope,
 		string(a.Severity), micros(a.CreatedAt), micros(ends), micros(due))
 	if t.d.duplicate(err) {
 		return errors.Join(rule.Errorf(rule.CodeConflict, "an approval with this id exists already; give it a new one"), err)

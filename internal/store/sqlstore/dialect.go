@@ -42,6 +42,8 @@ type dialect struct {
 	rowLocks bool
 	// numbered is true where placeholders are $1, $2 and so on.
 	numbered bool
+	// keepRows ends a query whose rows nobody else is to change until the transaction ends.
+	keepRows string
 	// skipLocked ends a query that locks its rows but passes over those that others have locked.
 	skipLocked string
 	// oneOf compares a column with the strings of one parameter, which list makes.
@@ -140,7 +142,7 @@ func newSQLite() *dialect {
 
 func newPostgres() *dialect {
 	d := &dialect{
-		goose: goose.DialectPostgres, rowLocks: true, numbered: true, skipLocked: " FOR UPDATE SKIP LOCKED",
+		goose: goose.DialectPostgres, rowLocks: true, numbered: true, skipLocked: " FOR UPDATE SKIP LOCKED", keepRows: " FOR NO KEY UPDATE",
 		reading: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 		writing: &sql.TxOptions{Isolation: sql.LevelReadCommitted}, // see lockDomain
 		requirements: []requirement{

@@ -101,6 +101,9 @@ func (t federationTable) UpdateNode(ctx context.Context, projectID string, cv in
 	if err != nil {
 		return err
 	}
+	if err := t.beforeChange(ctx, projectID, store.NodeInForce, n.ID); err != nil {
+		return err
+	}
 	count, err := t.exec(ctx, "update node",
 		"UPDATE nodes SET parent_id = ?, corpus_version = ?, body = ? WHERE project_id = ? AND id = ? AND NOT removed",
 		optional(n.ParentID), cv, body, projectID, n.ID)

@@ -54,6 +54,11 @@ func chainOfRow(projectID string) string {
 
 // Rows implements store.InForceReader.
 func (t inForceTable) Rows(ctx context.Context, projectID, kind string, ids []string) ([]store.RowInForce, error) {
+	return t.read(ctx, projectID, kind, ids, "")
+}
+
+// read is Rows by a query that ends with after.
+func (t inForceTable) read(ctx context.Context, projectID, kind string, ids []string, after string) ([]store.RowInForce, error) {
 	f, ok := forceTables[kind]
 	if !ok {
 		return nil, fmt.Errorf("sqlstore: %q is no kind of what is in force", kind)
@@ -64,7 +69,7 @@ func (t inForceTable) Rows(ctx context.Context, projectID, kind string, ids []st
 		query, args = strings.Replace(query, "project_id = ?", "project_id IN (?, ?)", 1), append(args, store.AllProjects)
 	}
 	if ids == nil {
-		return t.hashed(ctx, kind, f, query, args)
+		return t.hashed(ctx, kind, f, query+after, args)
 	}
 	by := f.by
 	if by == "" {
@@ -73,7 +78,7 @@ func (t inForceTable) Rows(ctx context.Context, projectID, kind string, ids []st
 	var out []store.RowInForce
 	for part := range slices.Chunk(ids, pageSize) {
 		in, list := t.d.in(by, part)
-		rows, err := t.hashed(ctx, kind, f, query+" AND "+in, append(slices.Clip(args), list))
+		rows, err := t.hashed(ctx, kind, f, query+" AND "+in+after, append(slices.Clip(args), list))
 		if err != nil {
 			return nil, err
 		}
@@ -215,7 +220,48 @@ func (s *session) noteInForce(k forceKey, hash *store.RowHash) {
 	if s.state.inForce == nil {
 		s.state.inForce = map[forceKey]*store.RowHash{}
 	}
+	if s.state.before == nil {
+		s.state.before = map[forceKey]*store.RowHash{}
+	}
 	s.state.inForce[k] = hash
+	if _, ok := s.state.before[k]; !ok {
+		s.state.before[k] = nil // the transaction has made it
+	}
+}
+
+// beforeChange notes a row as it is before the transaction changes or makes it, and keeps everybody else from changing it until the transaction ends.
+func (s *session) beforeChange(ctx context.Context, projectID, kind, id string) error {
+	rows, err := inForceTable{s}.read(ctx, projectID, kind, []string{id}, s.d.keepRows)
+	if err == nil && len(rows) == 0 {
+		rows = []store.RowInForce{{Kind: kind, ID: id}}
+	}
+	inForceTable{s}.noteBefore(projectID, rows)
+	return err
+}
+
+// noteBefore notes rows as they are before the transaction changes them, unless it has made or changed them already.
+func (t inForceTable) noteBefore(projectID string, rows []store.RowInForce) {
+	for _, r := range rows {
+		k := forceKey{projectID, r.Kind, r.ID}
+		if _, ok := t.state.before[k]; ok {
+			continue
+		}
+		if t.state.before == nil {
+			t.state.before = map[forceKey]*store.RowHash{}
+		}
+		t.state.before[k] = &r.Hash
+	}
+}
+
+// Before implements store.InForceTx.
+func (t inForceTable) Before() map[string][]store.RowInForce {
+	out := map[string][]store.RowInForce{}
+	for k, hash := range t.state.before {
+		if _, whole := t.state.before[forceKey{project: chainOfRow(k.project)}]; hash != nil && !whole {
+			out[chainOfRow(k.project)] = append(out[chainOfRow(k.project)], store.RowInForce{Kind: k.kind, ID: k.id, Hash: *hash})
+		}
+	}
+	return out
 }
 
 // ChangeAll implements store.InForceTx.

@@ -65,9 +65,9 @@ func (t keyTable) GetByHash(ctx context.Context, hash string) (store.Key, error)
 	return k, err
 }
 
-// Get implements store.KeyTx.
+// Get implements store.KeyTx. Nobody changes the key until the transaction ends.
 func (t keyTable) Get(ctx context.Context, projectID, id string) (store.Key, error) {
-	k, err := one(ctx, t.session, keyDomain, "key", "SELECT "+keyColumns+" FROM api_keys WHERE project_id = ? AND id = ?", []any{projectID, id}, keyFields)
+	k, err := one(ctx, t.session, keyDomain, "key", "SELECT "+keyColumns+" FROM api_keys WHERE project_id = ? AND id = ?"+keeping(t.session), []any{projectID, id}, keyFields)
 	return k, notFound(err, "key", id)
 }
 
@@ -123,7 +123,13 @@ func (t keyTable) Change(ctx context.Context, k store.Key) error {
 	if err != nil {
 		return err
 	}
-	n, err := t.lockedExec(ctx, keyDomain, "change key", "UPDATE api_keys SET name = ?, limits = ?, expires_at = ? WHERE project_id = ? AND id = ?",
+	if err := t.lock(ctx, keyDomain); err != nil {
+		return err
+	}
+	if err := t.beforeChange(ctx, k.ProjectID, store.KeyInForce, k.ID); err != nil {
+		return err
+	}
+	n, err := t.exec(ctx, "change key", "UPDATE api_keys SET name = ?, limits = ?, expires_at = ? WHERE project_id = ? AND id = ?",
 		k.Name, string(limits), nullable(k.ExpiresAt), k.ProjectID, k.ID)
 	t.changedInForce(k.ProjectID, store.KeyInForce, k.ID)
 	return unlessNone(n, err, rule.NotFound("key", k.ID))
@@ -132,6 +138,9 @@ func (t keyTable) Change(ctx context.Context, k store.Key) error {
 // Replace implements store.KeyTx.
 func (t keyTable) Replace(ctx context.Context, projectID, id, by string, expires time.Time) error {
 	if err := t.lock(ctx, keyDomain); err != nil {
+		return err
+	}
+	if err := t.beforeChange(ctx, projectID, store.KeyInForce, id); err != nil {
 		return err
 	}
 	var before string
@@ -149,6 +158,9 @@ func (t keyTable) Replace(ctx context.Context, projectID, id, by string, expires
 // Revoke implements store.KeyTx.
 func (t keyTable) Revoke(ctx context.Context, projectID, id string, at time.Time) error {
 	if err := t.lock(ctx, keyDomain); err != nil {
+		return err
+	}
+	if err := t.beforeChange(ctx, projectID, store.KeyInForce, id); err != nil {
 		return err
 	}
 	var revoked int64

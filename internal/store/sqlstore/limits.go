@@ -103,9 +103,13 @@ func (r *renewer) renew() {
 // errSilent is the cause of the end of a statement that the server has not answered.
 var errSilent = errors.New("the database does not answer")
 
-// limited bounds a statement where the dialect wants that.
+// limited bounds a statement where the dialect wants that. In a transaction of SQLite a statement that has begun runs to its end: to wait for the end of ctx, driver and
+// library take a goroutine each for every statement.
 func (s *session) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	if s.d.limits == nil {
+		if s.state != nil && ctx.Err() == nil {
+			ctx = context.WithoutCancel(ctx)
+		}
 		return ctx, func() {}
 	}
 	within := s.d.limits.read

@@ -163,6 +163,15 @@ func (s *session) lockedExec(ctx context.Context, d lockDomain, doing, query str
 	return s.exec(ctx, doing, query, args...)
 }
 
+// keeping ends a query of a transaction whose rows nobody else is to change until it ends: what is read from them is written again. Outside of
+// transactions it is empty.
+func keeping(s *session) string {
+	if s.state == nil {
+		return ""
+	}
+	return s.d.keepRows
+}
+
 // notFound turns an absent row into not_found.
 func notFound(err error, noun, ref string) error {
 	if errors.Is(err, sql.ErrNoRows) {

@@ -83,7 +83,13 @@ func (t projectTable) Update(ctx context.Context, p rule.Project) error {
 	if err != nil {
 		return fmt.Errorf("sqlstore: policy of a project: %w", err)
 	}
-	n, err := t.lockedExec(ctx, corpusOf(p.ID), "update project",
+	if err := t.lock(ctx, corpusOf(p.ID)); err != nil {
+		return err
+	}
+	if err := t.beforeChange(ctx, p.ID, store.ProjectInForce, p.ID); err != nil {
+		return err
+	}
+	n, err := t.exec(ctx, "update project",
 		"UPDATE projects SET name = ?, description = ?, two_person = ?, tests_required = ?, policy = ?, updated_at = ? WHERE project_id = ?",
 		p.Name, p.Description, p.TwoPerson, p.TestsRequired, policy, micros(p.UpdatedAt), p.ID)
 	t.changedInForce(p.ID, store.ProjectInForce, p.ID)

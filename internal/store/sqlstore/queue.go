@@ -67,7 +67,8 @@ func suggestedConflicts(projectID string) (string, []any) {
 func unconfirmed(projectID string, since time.Time) (string, []any) {
 	query, args := inProject(`SELECT e.project_id, e.id, e.seq, e.at, e.actor, length(e.body) = 0 FROM audit_entries e WHERE e.verdict = 'NEEDS_CONFIRMATION' AND e.at >= ?
 		AND NOT EXISTS (SELECT 1 FROM queue_marks m WHERE m.project_id = e.project_id AND m.kind = ? AND m.id = e.id AND m.settled_at IS NOT NULL)
-		AND NOT EXISTS (SELECT 1 FROM approvals a WHERE a.project_id = e.project_id AND a.evaluation_id = e.id AND a.state NOT IN ('expired', 'withdrawn'))`,
+		AND NOT EXISTS (SELECT 1 FROM approvals a WHERE a.project_id = e.project_id AND a.evaluation_id = e.id AND a.state NOT IN ('expired', 'withdrawn')
+			AND (a.state <> 'rejected' OR a.body LIKE '%"decided_by":%'))`, // one that nobody has decided on in time still waits for an answer
 		[]any{micros(since), store.WaitingEvaluation}, "e.project_id", projectID)
 	return query + " ORDER BY e.at, e.seq LIMIT ?", args
 }

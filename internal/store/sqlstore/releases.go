@@ -187,6 +187,9 @@ func (t releaseTable) PutGates(ctx context.Context, projectID, environment strin
 	if _, err := projectTable(t).Get(ctx, projectID); err != nil {
 		return err
 	}
+	if err := t.beforeChange(ctx, projectID, store.GatesInForce, environment); err != nil {
+		return err
+	}
 	_, err := t.exec(ctx, "put gates",
 		"INSERT INTO release_gates (project_id, environment, body) VALUES (?, ?, ?) ON CONFLICT (project_id, environment) DO UPDATE SET body = excluded.body",
 		projectID, environment, string(body))

@@ -15,7 +15,7 @@ import (
 // Get implements store.RetentionReader.
 func (t retentionTable) Get(ctx context.Context, projectID string) (r rule.Retention, err error) {
 	var body []byte
-	err = t.row(ctx, "retention", "SELECT body FROM retention WHERE project_id = ?", []any{projectID}, &body)
+	err = t.row(ctx, "retention", "SELECT body FROM retention WHERE project_id = ?"+keeping(t.session), []any{projectID}, &body)
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, nil
 	}
@@ -48,6 +48,9 @@ func (t retentionTable) Put(ctx context.Context, projectID string, r rule.Retent
 	}
 	body, err := json.Marshal(r)
 	if err != nil {
+		return err
+	}
+	if err := t.beforeChange(ctx, projectID, store.RetentionInForce, projectID); err != nil {
 		return err
 	}
 	t.changedInForce(projectID, store.RetentionInForce, projectID)

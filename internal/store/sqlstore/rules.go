@@ -51,9 +51,21 @@ const unretired = "slug <> '' AND status <> 'RETIRED'"
 // Get implements store.RuleReader.
 func (t ruleTable) Get(ctx context.Context, projectID, ref string) (rule.Rule, error) {
 	name := canonical(ref)
+	if err := keepRules(ctx, t, projectID, "id = ? OR ("+unretired+" AND slug = ?)", name, name); err != nil {
+		return rule.Rule{}, err
+	}
 	return t.oneRule(ctx, ref,
 		"SELECT body FROM rules WHERE project_id = ? AND id = ? UNION ALL SELECT body FROM rules WHERE project_id = ? AND "+unretired+" AND slug = ? LIMIT 1",
 		projectID, name, projectID, name)
+}
+
+// keepRules keeps everybody else from changing rules that a transaction reads until it ends: what is read from them is written again.
+func keepRules(ctx context.Context, t ruleTable, projectID, where string, args ...any) error {
+	if keeping(t.session) == "" {
+		return nil
+	}
+	_, err := t.lockedExec(ctx, corpusOf(projectID), "keep rules", "SELECT 1 FROM rules WHERE project_id = ? AND ("+where+")"+keeping(t.session), append([]any{projectID}, args...)...)
+	return err
 }
 
 // oneRule reads a rule; args begin with its project.
@@ -82,6 +94,9 @@ func (t ruleTable) GetMany(ctx context.Context, projectID string, refs []string)
 	}
 	idIn, list := t.d.in("id", names)
 	slugIn, _ := t.d.in("slug", names)
+	if err := keepRules(ctx, t, projectID, idIn+" OR ("+unretired+" AND "+slugIn+")", list, list); err != nil {
+		return nil, err
+	}
 	query := "SELECT body FROM rules WHERE project_id = ? AND " + idIn +
 		" UNION ALL SELECT body FROM rules WHERE project_id = ? AND " + unretired + " AND " + slugIn
 	stored, err := many(ctx, t.session, corpusOf(projectID), "rules", query, []any{projectID, list, projectID, list}, ruleFields)

@@ -74,9 +74,14 @@ func (t ruleTable) Update(ctx context.Context, cv int64, rules []rule.Rule) erro
 		}
 		stored[r.ID] = storedRule{version: r.Version} // once more in the same call is based on an old version
 	}
-	gone, err := sumsOf(ctx, t, projectID, ids)
+	before, err := inForceTable(t).read(ctx, projectID, store.RuleInForce, ids, t.d.keepRows)
 	if err != nil {
 		return err
+	}
+	inForceTable(t).noteBefore(projectID, before)
+	var gone rowSum
+	for _, r := range before {
+		gone.mix(sumOf(r.Hash))
 	}
 	if err := t.inProject(ctx, "archive rules",
 		"INSERT INTO rule_versions (project_id, rule_id, version, body) SELECT project_id, id, version, body FROM rules", projectID, ids); err != nil {

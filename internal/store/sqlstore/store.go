@@ -220,6 +220,8 @@ type txState struct {
 	webhooks map[string][]store.WebhookPolicy
 	// inForce holds what the transaction has changed of what is in force, with the hashes that are known.
 	inForce map[forceKey]*store.RowHash
+	// before holds what it has changed of it as it was before; nil for what the transaction has made.
+	before map[forceKey]*store.RowHash
 	// queue holds the lists of the queue that the transaction may have changed.
 	queue map[queueList]bool
 }

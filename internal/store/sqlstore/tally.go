@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/hex"
 	"fmt"
 	"strconv"
@@ -129,18 +128,4 @@ func (c *counted) compare(ctx context.Context, t ruleTable, projectID string) er
 func damaged(format string, args ...any) error {
 	return rule.Errorf(rule.CodeUnavailable, "%s: nothing is evaluated by a damaged corpus. Restore the database from a backup, or accept the rules as they are "+
 		"with tenet audit accept-corpus --reason TEXT%w", fmt.Sprintf(format, args...), store.ErrDamaged)
-}
-
-// sumsOf returns the exclusive or of the sums of the stored rows of rules.
-func sumsOf(ctx context.Context, t ruleTable, projectID string, ids []string) (all rowSum, err error) {
-	in, list := t.d.in("id", ids)
-	err = t.each(ctx, "rows of rules", "SELECT id, version, body FROM rules WHERE project_id = ? AND "+in, []any{projectID, list}, func(rows *sql.Rows) error {
-		var id string
-		var version int64
-		var body sql.RawBytes
-		err := rows.Scan(&id, &version, &body)
-		all.mix(sumOf(ruleHash(id, version, body)))
-		return err
-	})
-	return all, err
 }

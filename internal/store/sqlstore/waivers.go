@@ -27,7 +27,7 @@ func waiverFields(w *rule.Waiver) []any {
 
 // Get implements store.WaiverReader.
 func (t waiverTable) Get(ctx context.Context, projectID, id string) (rule.Waiver, error) {
-	w, err := one(ctx, t.session, corpusOf(projectID), "waiver", "SELECT "+waiverColumns+" FROM waivers WHERE project_id = ? AND id = ?",
+	w, err := one(ctx, t.session, corpusOf(projectID), "waiver", "SELECT "+waiverColumns+" FROM waivers WHERE project_id = ? AND id = ?"+keeping(t.session),
 		[]any{projectID, id}, waiverFields)
 	return w, notFound(err, "waiver", id)
 }
@@ -73,6 +73,9 @@ func (t waiverTable) Insert(ctx context.Context, w rule.Waiver) error {
 // Mark implements store.WaiverTx.
 func (t waiverTable) Mark(ctx context.Context, w rule.Waiver) error {
 	if _, err := t.Get(ctx, w.ProjectID, w.ID); err != nil {
+		return err
+	}
+	if err := t.beforeChange(ctx, w.ProjectID, store.WaiverInForce, w.ID); err != nil {
 		return err
 	}
 	t.changedInForce(w.ProjectID, store.WaiverInForce, w.ID)

@@ -14,7 +14,7 @@ import (
 func newApproval(n int, change func(*store.ApprovalRecord)) store.ApprovalRecord {
 	a := store.ApprovalRecord{LinkKey: "key", Approval: rule.Approval{
 		ID: newRule(100+n, nil).ID, ProjectID: "p", State: rule.ApprovalPending, EvaluationID: newRule(200+n, nil).ID, Title: "drop\nthe table", SubjectHash: "h",
-		Repository: "acme/billing", Scope: "finance/payments", Requester: "key:ci", Agent: "claude-code", Severity: rule.High, Uses: 1, Quorum: 1, Role: "reviewer",
+		Repository: "acme/billing", Scope: "finance/payments", Requester: "key:ci", Agent: "claude-code", Person: "corp:ann", Session: "s-1", Severity: rule.High, Uses: 1, Quorum: 1, Role: "reviewer",
 		Rules:     []rule.ApprovalRule{{RuleID: newRule(1, nil).ID, Version: 1, ContentHash: "c", Statement: "Ask.", Severity: rule.High, Why: "because"}},
 		Decisions: []rule.ApprovalDecision{}, ExpiresAt: at.Add(time.Hour), CreatedAt: at.Add(time.Duration(n) * time.Second), Revision: 1,
 	}}
@@ -29,7 +29,7 @@ func testApprovals(t *testing.T, f *fixture) {
 	two := newApproval(2, func(a *store.ApprovalRecord) {
 		escalate := at.Add(10 * time.Minute)
 		a.Requester, a.SubjectHash, a.Scope, a.Severity, a.EscalateAt = "key:bot", "other", "finance", rule.Critical, &escalate
-		a.Agent, a.Repository, a.Rules, a.ExpiresAt = "", "", nil, at.Add(2*time.Hour)
+		a.Agent, a.Person, a.Session, a.Repository, a.Rules, a.ExpiresAt = "", "corp:bo", "s-2", "", nil, at.Add(2*time.Hour)
 		a.Rules = []rule.ApprovalRule{}
 	})
 	f.update(func(tx store.Tx) error {
@@ -63,6 +63,8 @@ func testApprovals(t *testing.T, f *fixture) {
 		"evaluation":           {store.ApprovalFilter{EvaluationID: one.EvaluationID}, []string{one.ID}, 1},
 		"repository":           {store.ApprovalFilter{Repository: "acme/billing"}, []string{one.ID}, 1},
 		"agent":                {store.ApprovalFilter{Agent: "claude-code"}, []string{one.ID}, 1},
+		"person":               {store.ApprovalFilter{Person: "corp:ann"}, []string{one.ID}, 1},
+		"session":              {store.ApprovalFilter{Session: "s-2"}, []string{two.ID}, 1},
 		"scope":                {store.ApprovalFilter{Scope: "finance"}, []string{two.ID, one.ID}, 2},
 		"scope below":          {store.ApprovalFilter{Scope: "finance/payments"}, []string{one.ID}, 1},
 		"part of a scope":      {store.ApprovalFilter{Scope: "fin"}, nil, 0},
@@ -71,7 +73,8 @@ func testApprovals(t *testing.T, f *fixture) {
 		"until":                {store.ApprovalFilter{Since: &early, Until: &late}, []string{one.ID}, 1},
 		"pending":              {store.ApprovalFilter{States: []rule.ApprovalState{rule.ApprovalPending}, Now: at}, []string{two.ID, one.ID}, 2},
 		"pending for long":     {store.ApprovalFilter{States: []rule.ApprovalState{rule.ApprovalPending}, Now: one.ExpiresAt}, []string{two.ID}, 1},
-		"expired, not stored":  {store.ApprovalFilter{States: []rule.ApprovalState{rule.ApprovalExpired}, Now: one.ExpiresAt}, []string{one.ID}, 1},
+		"rejected, not stored": {store.ApprovalFilter{States: []rule.ApprovalState{rule.ApprovalRejected}, Now: one.ExpiresAt}, []string{one.ID}, 1},
+		"none has expired":     {store.ApprovalFilter{States: []rule.ApprovalState{rule.ApprovalExpired}, Now: one.ExpiresAt}, nil, 0},
 		"used":                 {store.ApprovalFilter{States: []rule.ApprovalState{rule.ApprovalUsed}}, nil, 0},
 		"pending or withdrawn": {store.ApprovalFilter{States: []rule.ApprovalState{rule.ApprovalPending, rule.ApprovalWithdrawn}, Now: at}, []string{two.ID, one.ID}, 2},
 		"another project":      {store.ApprovalFilter{ProjectID: "q"}, nil, 0},
@@ -119,6 +122,10 @@ func testApprovals(t *testing.T, f *fixture) {
 	f.fails(rule.CodeNotFound, func(tx store.Tx) error { return tx.Approvals.Hold(f.ctx, "q", one.ID) })
 	due(*two.EscalateAt)
 	due(until, two.ID, one.ID)
+	expired := store.ApprovalFilter{ProjectID: "p", States: []rule.ApprovalState{rule.ApprovalExpired}, Now: until, Limit: 10}
+	if list, _, err := f.s.Approvals.Find(f.ctx, expired); err != nil || cmp.Diff([]string{one.ID}, approvalIDs(list)) != "" {
+		t.Errorf("expired: %v, %v", approvalIDs(list), err)
+	}
 	open("h", one.ID)
 	revisions, err := f.s.Approvals.Revisions(f.ctx, "p", []string{one.ID, two.ID, newRule(9, nil).ID})
 	if diff := cmp.Diff(map[string]int{one.ID: 2, two.ID: 2}, revisions); err != nil || diff != "" {

@@ -32,7 +32,7 @@ func testInForce(t *testing.T, f *fixture) {
 	// change runs a change and checks what the transaction says about it against all rows before and after it.
 	change := func(about string, fn func(tx store.Tx, cv int64) error) {
 		t.Helper()
-		var told []store.RowInForce
+		var told, before []store.RowInForce
 		err := f.corpusChange("p", func(tx store.Tx, cv int64) error {
 			if err := fn(tx, cv); err != nil {
 				return err
@@ -44,10 +44,18 @@ func testInForce(t *testing.T, f *fixture) {
 			if again, _, err := tx.InForce.Changed(f.ctx, "p"); len(again) > 0 || err != nil {
 				t.Errorf("%s: told twice: %v, %v", about, again, err)
 			}
+			before = tx.InForce.Before()["p"]
 			return nil
 		})
 		if err != nil {
 			t.Fatalf("%s: %v", about, err)
+		}
+		for _, r := range told {
+			was, existed := all[r.Kind+" "+r.ID]
+			at := slices.IndexFunc(before, func(b store.RowInForce) bool { return b.Kind == r.Kind && b.ID == r.ID })
+			if existed && r.Hash != (store.RowHash{}) && (at < 0 || before[at].Hash != was) || at >= 0 && before[at].Hash != was {
+				t.Errorf("%s: before it, the %s %s is told to be %v of %v", about, r.Kind, r.ID, at, before)
+			}
 		}
 		want := rows()
 		got := maps.Clone(all)
@@ -130,6 +138,9 @@ func testInForce(t *testing.T, f *fixture) {
 		}
 		if diff := cmp.Diff(all, got); diff != "" || !whole || err != nil {
 			t.Errorf("the whole: %t, %v (-stored +told):\n%s", whole, err, diff)
+		}
+		if err := tx.Projects.Update(f.ctx, p); err != nil || len(tx.InForce.Before()) > 0 {
+			t.Errorf("after all was accepted: %v, %v", tx.InForce.Before(), err)
 		}
 		return nil
 	})

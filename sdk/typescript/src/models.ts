@@ -62,9 +62,9 @@ export interface ActionApproval {
   change?: Record<string, string>;
   /** When it was asked for. */
   created_at: string;
-  /** When it was approved, rejected, withdrawn or expired. */
+  /** When it was approved, rejected or withdrawn. */
   decided_at?: string;
-  /** Who made the last decision; empty if the time ran out. */
+  /** Who made the last decision; empty if it was rejected because nobody decided in time. */
   decided_by?: string;
   /** What people have decided, oldest first. */
   decisions: Array<ApprovalDecision>;
@@ -110,7 +110,7 @@ export interface ActionApproval {
   session?: string;
   /** Highest severity of the rules; absent without rules. */
   severity?: "LOW" | "MEDIUM" | "HIGH" | "CRITICAL" | (string & {});
-  /** How far it has come. pending and approved lead to one other state, once. */
+  /** How far it has come. pending and approved lead to one other state, once: when the time runs out, pending to rejected, and approved to expired. */
   state: "pending" | "approved" | "rejected" | "expired" | "used" | "withdrawn" | (string & {});
   /** SHA-256 of the complete subject. An evaluation of any other subject cannot use the approval. */
   subject_hash: string;
@@ -573,9 +573,9 @@ export interface ApprovalDetail {
   change?: Record<string, string>;
   /** When it was asked for. */
   created_at: string;
-  /** When it was approved, rejected, withdrawn or expired. */
+  /** When it was approved, rejected or withdrawn. */
   decided_at?: string;
-  /** Who made the last decision; empty if the time ran out. */
+  /** Who made the last decision; empty if it was rejected because nobody decided in time. */
   decided_by?: string;
   /** What people have decided, oldest first. */
   decisions: Array<ApprovalDecision>;
@@ -627,7 +627,7 @@ export interface ApprovalDetail {
   session?: string;
   /** Highest severity of the rules; absent without rules. */
   severity?: "LOW" | "MEDIUM" | "HIGH" | "CRITICAL" | (string & {});
-  /** How far it has come. pending and approved lead to one other state, once. */
+  /** How far it has come. pending and approved lead to one other state, once: when the time runs out, pending to rejected, and approved to expired. */
   state: "pending" | "approved" | "rejected" | "expired" | "used" | "withdrawn" | (string & {});
   /** The complete action, not shortened, as the record of the evaluation has it. Absent in answers to wait and in events. */
   subject?: RecordedSubject;

@@ -186,6 +186,8 @@ class Operations:
         evaluation: str | None = None,
         repository: str | None = None,
         agent: str | None = None,
+        person: str | None = None,
+        session: str | None = None,
         scope: str | None = None,
         severity_min: str | None = None,
         since: datetime | None = None,
@@ -199,7 +201,7 @@ class Operations:
             "GET",
             "/api/v1/approvals",
             models.ApprovalPage,
-            query={"project_id": project_id, "state": state, "requester": requester, "mine": mine, "rule": rule, "evaluation": evaluation, "repository": repository, "agent": agent, "scope": scope, "severity_min": severity_min, "since": since, "until": until, "cursor": cursor, "page": page, "page_size": page_size},
+            query={"project_id": project_id, "state": state, "requester": requester, "mine": mine, "rule": rule, "evaluation": evaluation, "repository": repository, "agent": agent, "person": person, "session": session, "scope": scope, "severity_min": severity_min, "since": since, "until": until, "cursor": cursor, "page": page, "page_size": page_size},
             again=True,
         )
 
@@ -3812,6 +3814,8 @@ class AsyncOperations:
         evaluation: str | None = None,
         repository: str | None = None,
         agent: str | None = None,
+        person: str | None = None,
+        session: str | None = None,
         scope: str | None = None,
         severity_min: str | None = None,
         since: datetime | None = None,
@@ -3825,7 +3829,7 @@ class AsyncOperations:
             "GET",
             "/api/v1/approvals",
             models.ApprovalPage,
-            query={"project_id": project_id, "state": state, "requester": requester, "mine": mine, "rule": rule, "evaluation": evaluation, "repository": repository, "agent": agent, "scope": scope, "severity_min": severity_min, "since": since, "until": until, "cursor": cursor, "page": page, "page_size": page_size},
+            query={"project_id": project_id, "state": state, "requester": requester, "mine": mine, "rule": rule, "evaluation": evaluation, "repository": repository, "agent": agent, "person": person, "session": session, "scope": scope, "severity_min": severity_min, "since": since, "until": until, "cursor": cursor, "page": page, "page_size": page_size},
             again=True,
         )
 

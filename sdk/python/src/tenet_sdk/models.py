@@ -521,9 +521,9 @@ class ActionApproval(Struct, kw_only=True, omit_defaults=True):
     created_at: datetime
     """When it was asked for."""
     decided_at: datetime | None = None
-    """When it was approved, rejected, withdrawn or expired."""
+    """When it was approved, rejected or withdrawn."""
     decided_by: str | None = None
-    """Who made the last decision; empty if the time ran out."""
+    """Who made the last decision; empty if it was rejected because nobody decided in time."""
     decisions: list[ApprovalDecision]
     """What people have decided, oldest first."""
     environment: str | None = None
@@ -569,7 +569,7 @@ class ActionApproval(Struct, kw_only=True, omit_defaults=True):
     severity: str | None = None
     """Highest severity of the rules; absent without rules."""
     state: str
-    """How far it has come. pending and approved lead to one other state, once."""
+    """How far it has come. pending and approved lead to one other state, once: when the time runs out, pending to rejected, and approved to expired."""
     subject_hash: str
     """SHA-256 of the complete subject. An evaluation of any other subject cannot use the approval."""
     subject_kind: str | None = None
@@ -1032,9 +1032,9 @@ class ApprovalDetail(Struct, kw_only=True, omit_defaults=True):
     created_at: datetime
     """When it was asked for."""
     decided_at: datetime | None = None
-    """When it was approved, rejected, withdrawn or expired."""
+    """When it was approved, rejected or withdrawn."""
     decided_by: str | None = None
-    """Who made the last decision; empty if the time ran out."""
+    """Who made the last decision; empty if it was rejected because nobody decided in time."""
     decisions: list[ApprovalDecision]
     """What people have decided, oldest first."""
     display: list[ApprovalText] = []
@@ -1086,7 +1086,7 @@ class ApprovalDetail(Struct, kw_only=True, omit_defaults=True):
     severity: str | None = None
     """Highest severity of the rules; absent without rules."""
     state: str
-    """How far it has come. pending and approved lead to one other state, once."""
+    """How far it has come. pending and approved lead to one other state, once: when the time runs out, pending to rejected, and approved to expired."""
     subject: RecordedSubject | None = None
     """The complete action, not shortened, as the record of the evaluation has it. Absent in answers to wait and in events."""
     subject_hash: str
