@@ -121,6 +121,9 @@ func (t auditTable) LockMany(ctx context.Context, projectIDs []string) (map[stri
 		return ends, nil
 	}
 	in, list := t.d.in("project_id", projectIDs)
+	if len(projectIDs) == 1 && text(projectIDs[0]) { // as of nearly all transactions: without a list, it takes half the time
+		in, list = "project_id = ?", projectIDs[0]
+	}
 	ends, err := byKey(ctx, t.session, unlocked, "audit heads", "SELECT project_id, seq, hash, tree FROM audit_heads WHERE "+in, []any{list}, endFields)
 	for _, id := range projectIDs {
 		if _, ok := ends[id]; !ok && err == nil {
@@ -154,7 +157,15 @@ func (t auditTable) Append(ctx context.Context, entries []store.AuditEntry, tree
 		args = append(args, e.ProjectID, e.Seq, e.ID, e.Kind, micros(e.At), e.Actor, e.Verdict, e.Mode, blob(e.Body), e.BodyHash, e.PrevHash, e.Hash)
 	}
 	// The heads move first: if one has moved, Append ends.
-	n, err := t.countRows(ctx, "move audit heads", moveHeads, 6, whereHead, heads)
+	var n int64
+	var err error
+	if len(heads) == 6 {
+		first, last := &entries[0], &entries[len(entries)-1]
+		n, err = t.exec(ctx, "move audit head", "UPDATE audit_heads SET seq = ?, hash = ?, tree = ? WHERE project_id = ? AND seq = ? AND hash = ?",
+			last.Seq, last.Hash, trees[first.ProjectID], first.ProjectID, first.Seq-1, first.PrevHash)
+	} else {
+		n, err = t.countRows(ctx, "move audit heads", moveHeads, 6, whereHead, heads)
+	}
 	if err != nil {
 		return err
 	}

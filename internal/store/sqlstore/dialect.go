@@ -34,6 +34,8 @@ type dialect struct {
 		// Frozen makes the rows of a table permanent.
 		Frozen func(table string) string
 	}
+	// schema makes all tables at once; empty where only migrations do. See [database.fresh].
+	schema string
 	// requirements are the answers that a server must give.
 	requirements []requirement
 	// reading and writing are the options of transactions. A reading one sees one state of the database.
@@ -95,7 +97,7 @@ type requirement struct {
 }
 
 func newSQLite() *dialect {
-	d := &dialect{goose: goose.DialectSQLite3, reading: &sql.TxOptions{ReadOnly: true}, writing: &sql.TxOptions{}}
+	d := &dialect{goose: goose.DialectSQLite3, schema: sqliteSchema, reading: &sql.TxOptions{ReadOnly: true}, writing: &sql.TxOptions{}}
 	d.types.Text, d.types.Blob, d.types.Serial = "TEXT", "BLOB", "INTEGER PRIMARY KEY AUTOINCREMENT"
 	// In WAL mode the next synced commit syncs the log with all that these have written, and a log that is cut has whole transactions only.
 	d.unsynced, d.syncAgain = "PRAGMA synchronous = NORMAL", "PRAGMA synchronous = FULL"

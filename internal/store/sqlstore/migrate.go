@@ -81,6 +81,12 @@ func (s *database) migrateOnce(ctx context.Context) error {
 	if have == newest {
 		return nil
 	}
+	if have == 0 {
+		made, err := s.fresh(ctx)
+		if err != nil || made == newest {
+			return err
+		}
+	}
 	if _, err := provider.Up(ctx); err != nil {
 		return s.wrap(ctx, "migrating the schema", err)
 	}
