@@ -173,7 +173,7 @@ func TestAFrozenNodeDelaysOthersBriefly(t *testing.T) {
 			time.Sleep(20 * time.Millisecond)
 		}
 		t.Logf("the longest evaluation took %s", longest.Round(time.Millisecond))
-		if longest > 8*time.Second {
+		if longest > 15*time.Second { // its own transactions may queue for the lock, and each gets it for 5 s until those that wait for 10 s end
 			t.Errorf("the longest evaluation took %s", longest)
 		}
 		if err := frozen.cmd.Process.Signal(syscall.SIGCONT); err != nil {

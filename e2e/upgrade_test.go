@@ -42,6 +42,7 @@ func TestAnOlderAndThisVersionServeTogether(t *testing.T) {
 		if err := w.create(t.Context(), pair[0].client(t), "last-"+pair[0].url[len(pair[0].url)-5:]); err != nil {
 			t.Error(err)
 		}
+		time.Sleep(2 * time.Second) // a node looks for what others have changed several times a second
 		for slug, want := range w.rules {
 			if !strings.HasPrefix(slug, "C-last-") {
 				continue
