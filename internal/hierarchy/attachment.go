@@ -31,12 +31,12 @@ func (h *Hierarchy) Attach(ctx context.Context, projectID, nodeID string, in Att
 		return made, err
 	}
 	preview := wire.PreviewNodes{Action: previewAttach, NodeID: nodeID, RuleID: in.Rule, OverrideID: in.Overrides}
-	err := h.agreed(ctx, projectID, in.Permission, asking{preview: preview}, func(p rule.Permission) error {
+	err := agreement{h, projectID, preview, NodeInput{}}.make(ctx, in.Permission, func(p rule.Permission) error {
 		in := in
 		in.Permission = p
 		w := &attaching{who: auth.ActorFrom(ctx).Name, nodeID: nodeID, in: in, done: make(chan struct{})}
 		if p.Approved != nil {
-			w.err = h.attachApproved(ctx, projectID, w)
+			w.err = w.alone(ctx, h, projectID)
 		} else {
 			if h.attachments.put(projectID, w) {
 				go h.attachWaiting(projectID)
@@ -53,8 +53,8 @@ func (h *Hierarchy) Attach(ctx context.Context, projectID, nodeID string, in Att
 	return made, err
 }
 
-// attachApproved makes an attachment that people have approved, in a transaction of its own.
-func (h *Hierarchy) attachApproved(ctx context.Context, projectID string, w *attaching) error {
+// alone makes an attachment that people have approved, in a transaction of its own.
+func (w *attaching) alone(ctx context.Context, h *Hierarchy, projectID string) error {
 	return h.change(ctx, projectID, func(e *edit) error {
 		record, err := e.attach(w)
 		if err != nil {
@@ -126,7 +126,7 @@ func (h *Hierarchy) Detach(ctx context.Context, projectID, nodeID, ref string, p
 		return err
 	}
 	preview := wire.PreviewNodes{Action: previewDetach, NodeID: nodeID, RuleID: ref}
-	return h.agreed(ctx, projectID, permission, asking{preview: preview}, func(p rule.Permission) error {
+	return agreement{h, projectID, preview, NodeInput{}}.make(ctx, permission, func(p rule.Permission) error {
 		return h.change(ctx, projectID, func(e *edit) error { return e.detach(ctx, nodeID, ref, p) })
 	})
 }

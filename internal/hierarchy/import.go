@@ -294,6 +294,9 @@ func (ni *nodesImport) want(p *nodePlan, in *wire.FileNode, field string) {
 			}
 			a.OverrideID = &target.ID
 		}
+		if n, ok := ni.before.Federation().Node(a.NodeID); !ok || n.Attachment(a.RuleID) == nil || n.Attachment(a.RuleID).Override() != a.Override() {
+			a.AllowWeakening = counting(&ni.ch.Project, in.Permission).AllowWeakening // what is attached so already has been approved
+		}
 		if had, twice := p.wanted[a.RuleID]; twice && had.Override() != a.Override() {
 			ni.errs.Add(field, "%s: the rule %s is attached in two ways", p.path, in.Rule)
 			return
@@ -381,9 +384,7 @@ func (ni *nodesImport) check() error {
 		}
 		for i := range p.attach {
 			r, _ := ni.Rule(p.attach[i].RuleID)
-			asked := p.attach[i]
-			asked.AllowWeakening = counting(&ni.ch.Project, rule.Permission{AllowWeakening: asked.AllowWeakening}).AllowWeakening
-			if err := ni.named(p, ni.alone(federation.MayOverride(ni, &asked, r))); err != nil {
+			if err := ni.named(p, ni.alone(federation.MayOverride(ni, &p.attach[i], r))); err != nil {
 				return err
 			}
 		}

@@ -166,7 +166,7 @@ func (h *Hierarchy) putNode(
 	if err := in.check(); err != nil {
 		return n, err
 	}
-	err = h.agreed(ctx, projectID, in.Permission, asking{change, in}, func(p rule.Permission) error {
+	err = agreement{h, projectID, change, in}.make(ctx, in.Permission, func(p rule.Permission) error {
 		in := in
 		in.Permission = p
 		return h.change(ctx, projectID, func(e *edit) (err error) {
@@ -232,7 +232,7 @@ func (h *Hierarchy) DeleteNode(ctx context.Context, projectID, id string, permis
 	if err := checkPermission(&permission); err != nil {
 		return err
 	}
-	return h.agreed(ctx, projectID, permission, asking{preview: wire.PreviewNodes{Action: previewDelete, NodeID: id}}, func(p rule.Permission) error {
+	return agreement{h, projectID, wire.PreviewNodes{Action: previewDelete, NodeID: id}, NodeInput{}}.make(ctx, permission, func(p rule.Permission) error {
 		return h.change(ctx, projectID, func(e *edit) error { return e.deleteNode(ctx, id, p) })
 	})
 }

@@ -30,15 +30,17 @@ type Approvals interface {
 // Ask has weakenings approved by people from then on; without it, projects with two_person_approval refuse them. db stores what is asked for.
 func (h *Hierarchy) Ask(a Approvals, db store.Updater) { h.approvals, h.db = a, db }
 
-// asking describes a change to the people who may approve it.
-type asking struct {
-	preview wire.PreviewNodes
-	node    NodeInput
+// agreement is a change that people may have to approve.
+type agreement struct {
+	*Hierarchy
+	projectID string
+	preview   wire.PreviewNodes
+	node      NodeInput
 }
 
-// agreed makes a change. If the change weakens something, and the project demands a second person, it is made with an approval of exactly this change,
-// or asks for one; the error is then a conflict that says so.
-func (h *Hierarchy) agreed(ctx context.Context, projectID string, p rule.Permission, ask asking, do func(p rule.Permission) error) error {
+// make makes the change. If it weakens something, and the project demands a second person, it is made with an approval of exactly this change, or
+// asks for one; the error is then a conflict that says so.
+func (h agreement) make(ctx context.Context, p rule.Permission, do func(p rule.Permission) error) error {
 	err := do(p)
 	if !p.AllowWeakening || !errors.Is(err, rule.ErrWeakening) {
 		return err
@@ -46,11 +48,11 @@ func (h *Hierarchy) agreed(ctx context.Context, projectID string, p rule.Permiss
 	if h.approvals == nil {
 		return rule.Errorf(rule.CodeUnavailable, "this server keeps no approvals, and the project demands that a second person agrees")
 	}
-	a, draftErr := h.draft(ctx, projectID, p, ask, err)
+	a, draftErr := h.draft(ctx, p, err)
 	if draftErr != nil {
 		return draftErr
 	}
-	open, err := h.approvals.Open(ctx, projectID, a.SubjectHash)
+	open, err := h.approvals.Open(ctx, h.projectID, a.SubjectHash)
 	if err != nil {
 		return err
 	}
@@ -82,20 +84,20 @@ func waits(a *rule.Approval) error {
 
 // draft returns an approval of a change. Its hash covers the change, the reason, and the rules that end by it as they are now. refused is the error of the
 // guard.
-func (h *Hierarchy) draft(ctx context.Context, projectID string, p rule.Permission, ask asking, refused error) (a rule.Approval, err error) {
-	in := &ask.preview
+func (h agreement) draft(ctx context.Context, p rule.Permission, refused error) (a rule.Approval, err error) {
+	in := &h.preview
 	in.WeakeningInput = wire.WeakeningInput{AllowWeakening: true, Reason: p.Reason}
-	effect, err := h.Preview(ctx, projectID, in, ask.node)
+	effect, err := h.Preview(ctx, h.projectID, in, h.node)
 	if err != nil {
 		return a, err
 	}
-	view, err := h.views.View(ctx, projectID)
+	view, err := h.views.View(ctx, h.projectID)
 	if err != nil {
 		return a, err
 	}
 	who := auth.ActorFrom(ctx)
 	a = rule.Approval{
-		ProjectID: projectID, SubjectKind: rule.FederationChange, NodeID: in.NodeID, Requester: who.Name, RequesterOwner: who.Owner, Rules: []rule.ApprovalRule{},
+		ProjectID: h.projectID, SubjectKind: rule.FederationChange, NodeID: in.NodeID, Requester: who.Name, RequesterOwner: who.Owner, Rules: []rule.ApprovalRule{},
 		Change: map[string]string{"change": in.Action, "reason": p.Reason},
 	}
 	why, _ := strings.CutSuffix(refused.Error(), "; "+rule.ErrWeakening.Error())
@@ -114,7 +116,7 @@ func (h *Hierarchy) draft(ctx context.Context, projectID string, p rule.Permissi
 		return e.Rule.Label()
 	}
 	at := view.Federation().Path(in.NodeID)
-	switch name := ask.node.Name; in.Action {
+	switch name := h.node.Name; in.Action {
 	case previewAttach:
 		a.Title = "Attach " + add(in.RuleID, "") + " to " + at
 		a.Change["rule"] = in.RuleID
@@ -138,7 +140,7 @@ func (h *Hierarchy) draft(ctx context.Context, projectID string, p rule.Permissi
 	if at != "" {
 		a.Change["node"] = at + " (" + in.NodeID + ")"
 	}
-	ask.node.describe(a.Change)
+	h.node.describe(a.Change)
 	if effect.Silenced != nil {
 		a.Change["effect"] = effect.Silenced.String()
 		for _, s := range effect.Silenced.Rules {
@@ -150,7 +152,7 @@ func (h *Hierarchy) draft(ctx context.Context, projectID string, p rule.Permissi
 	if len(a.Rules) == 0 {
 		a.Change["effect"] = why
 	}
-	sum := sha256.Sum256(audit.JSON(map[string]any{"federation change": a.Change, "project": projectID, "node": in.NodeID, "rules": a.Rules, "silenced": effect.Silenced}))
+	sum := sha256.Sum256(audit.JSON(map[string]any{"federation change": a.Change, "project": h.projectID, "node": in.NodeID, "rules": a.Rules, "silenced": effect.Silenced}))
 	a.SubjectHash = hex.EncodeToString(sum[:])
 	return a, nil
 }
