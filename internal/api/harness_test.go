@@ -271,6 +271,7 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 		Store: approval.Store{Updater: s, Approvals: s.Approvals, Projects: s.Projects}, Views: live, Publish: webhooks.Publish, Site: "https://tenet.example.com",
 		Poll: 50 * time.Millisecond, Logger: logger, Now: n.now, InForce: n.logged,
 	})
+	nodes.Ask(approvals, s)
 	n.privacyKey = filepath.Join(t.TempDir(), "privacy.key")
 	n.privacy = privacy.New(privacy.Config{
 		Store: s, Read: s.PersonalKeys, Retention: s.Retention, Projects: s.Projects, Audit: s.Audit, Now: n.now, Explained: n.logged.CheckStored,

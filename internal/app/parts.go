@@ -187,6 +187,7 @@ func (a *App) assembleRules(p *parts, registry *prometheus.Registry, queue job.Q
 		approvals.InForce = a.recorded.inForce
 	}
 	p.approvals = approval.New(approvals)
+	p.hierarchy.Ask(p.approvals, s)
 	return nil
 }
 

@@ -140,6 +140,9 @@ func (s Asking) Detail(ctx context.Context, projectID, id string) (*wire.Approva
 	if err != nil {
 		return nil, err
 	}
+	if a.Change != nil {
+		return detailOfChange(a)
+	}
 	rec, err := s.Recorded.Get(ctx, projectID, a.EvaluationID)
 	if err != nil {
 		return nil, err
@@ -154,4 +157,16 @@ func (s Asking) Detail(ctx context.Context, projectID, id string) (*wire.Approva
 		}
 	}
 	return out, nil
+}
+
+// detailOfChange shows a change of the federation as a subject: what is to be done, with its parts.
+func detailOfChange(a rule.Approval) (*wire.ApprovalDetail, error) {
+	shown := wire.RecordedSubject{Action: a.Title, Facts: map[string]any{}}
+	for name, value := range a.Change {
+		shown.Facts[name] = value
+	}
+	out := &wire.ApprovalDetail{Approval: a, Subject: &shown, Effect: effect(&a)}
+	var err error
+	out.Display, err = Display(&shown)
+	return out, err
 }

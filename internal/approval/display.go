@@ -131,6 +131,10 @@ func effect(a *rule.Approval) string {
 	} else {
 		fmt.Fprintf(&b, " within %d hours of the approval", int(rule.DefaultApprovalTime.Hours()))
 	}
+	if a.Change != nil {
+		b.WriteString(": the change of the federation shown here, for the reason shown here. A changed rule needs another approval.")
+		return b.String()
+	}
 	b.WriteString(": an evaluation of the same subject is then ALLOW")
 	switch n := len(a.Rules); {
 	case n > 0:

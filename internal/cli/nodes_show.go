@@ -135,7 +135,7 @@ func (k *nodesGetCommand) Run(ctx context.Context, s *session, c *client.Client)
 		}
 	}
 	if d.OwnRulesOnly {
-		fmt.Fprintf(&b, "  %s %s\n", s.dim(fmt.Sprintf("%-12s", "own rules")), s.yellow("only, by "+line(d.OwnRulesBy)+": "+line(d.OwnRulesReason)))
+		fmt.Fprintf(&b, "  %s %s\n", s.dim(fmt.Sprintf("%-12s", "own rules")), s.yellow("only, by "+line(wire.Deciders(d.OwnRulesBy, d.OwnRulesApprovedBy))+": "+line(d.OwnRulesReason)))
 	}
 	for i := range d.Rules {
 		b.WriteString(attachedLine(s, &d.Rules[i]) + "\n")
@@ -247,7 +247,7 @@ func heldLine(s *session, r *wire.HeldRule) string {
 		return text
 	}
 	text += s.dim(" (instead of " + line(cmp.Or(o.Slug, o.RuleID)) + ")")
-	return text + weakening(s, o.Loosens, o.Reason, r.AttachedBy)
+	return text + weakening(s, o.Loosens, o.Reason, wire.Deciders(r.AttachedBy, r.ApprovedBy))
 }
 
 // weakening renders, on a line of its own, how an override demands less, why and who attached it; empty if it demands as much.
@@ -286,7 +286,7 @@ func (k *nodesDiffCommand) Run(ctx context.Context, s *session, c *client.Client
 	}
 	for _, r := range d.Overridden {
 		fmt.Fprintf(&b, "%s %s  %s\n", s.yellow("~"), s.yellow(line(cmp.Or(r.ChildSlug, r.ChildRuleID))), line(r.ChildStatement))
-		fmt.Fprintf(&b, "    %s%s\n", s.dim("instead of "+line(cmp.Or(r.ParentSlug, r.ParentRuleID)+"  "+r.ParentStatement)), weakening(s, r.Loosens, r.Reason, r.AttachedBy))
+		fmt.Fprintf(&b, "    %s%s\n", s.dim("instead of "+line(cmp.Or(r.ParentSlug, r.ParentRuleID)+"  "+r.ParentStatement)), weakening(s, r.Loosens, r.Reason, wire.Deciders(r.AttachedBy, r.ApprovedBy)))
 		for _, f := range r.Changes {
 			if f.Field != "statement" { // shown above
 				fmt.Fprintf(&b, "    %s\n", line(f.Field+" "+short(f.Before)+" -> "+short(f.After)))

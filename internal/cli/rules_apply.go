@@ -261,7 +261,7 @@ func (k *rulesApplyCommand) Run(ctx context.Context, s *session) error {
 			if err != nil {
 				return err
 			}
-			q.WeakeningQuery = wire.WeakeningQuery(permission)
+			q.WeakeningQuery = wire.WeakeningQuery{AllowWeakening: permission.AllowWeakening, Reason: permission.Reason}
 		}
 		if asks && changes(&plan) > 0 && !confirm(s, "Apply these changes?") {
 			return errors.New("nothing was changed")

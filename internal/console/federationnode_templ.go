@@ -529,7 +529,7 @@ func nodeFacts(n *wire.NodeDetail) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = foreign(n.OwnRulesBy).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = foreign(wire.Deciders(n.OwnRulesBy, n.OwnRulesApprovedBy)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -940,7 +940,7 @@ func heldRule(p *page, v *nodeView, r *wire.HeldRule) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = foreign(why(o.Reason, r.AttachedBy)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = foreign(why(o.Reason, wire.Deciders(r.AttachedBy, r.ApprovedBy))).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -968,7 +968,7 @@ func heldRule(p *page, v *nodeView, r *wire.HeldRule) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = foreign(why(o.Reason, r.AttachedBy)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = foreign(why(o.Reason, wire.Deciders(r.AttachedBy, r.ApprovedBy))).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1668,7 +1668,7 @@ func overriddenCard(p *page, o *overridden) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = foreign(o.AttachedBy).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = foreign(wire.Deciders(o.AttachedBy, o.ApprovedBy)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -30,16 +30,44 @@ func (h *Hierarchy) Attach(ctx context.Context, projectID, nodeID string, in Att
 	if _, err := h.views.View(ctx, projectID); err != nil {
 		return made, err
 	}
-	w := &attaching{who: auth.ActorFrom(ctx).Name, nodeID: nodeID, in: in, done: make(chan struct{})}
-	if h.attachments.put(projectID, w) {
-		go h.attachWaiting(projectID)
-	}
-	select {
-	case <-w.done:
-		return wire.Attached{Attachment: w.made, Effect: wire.EffectOf(w.silenced)}, w.err
-	case <-ctx.Done():
-		return made, ctx.Err() // it may be attached nevertheless
-	}
+	preview := wire.PreviewNodes{Action: previewAttach, NodeID: nodeID, RuleID: in.Rule, OverrideID: in.Overrides}
+	err := agreement{h, projectID, preview, NodeInput{}}.make(ctx, in.Permission, func(p rule.Permission) error {
+		in := in
+		in.Permission = p
+		w := &attaching{who: auth.ActorFrom(ctx).Name, nodeID: nodeID, in: in, done: make(chan struct{})}
+		if p.Approved != nil {
+			w.err = w.alone(ctx, h, projectID)
+		} else {
+			if h.attachments.put(projectID, w) {
+				go h.attachWaiting(projectID)
+			}
+			select {
+			case <-w.done:
+			case <-ctx.Done():
+				return ctx.Err() // it may be attached nevertheless
+			}
+		}
+		made = wire.Attached{Attachment: w.made, Effect: wire.EffectOf(w.silenced)}
+		return w.err
+	})
+	return made, err
+}
+
+// alone makes an attachment that people have approved, in a transaction of its own.
+func (w *attaching) alone(ctx context.Context, h *Hierarchy, projectID string) error {
+	return h.change(ctx, projectID, func(e *edit) error {
+		record, err := e.attach(w)
+		if err != nil {
+			return err
+		}
+		if err := e.use(ctx, w.in.Permission); err != nil {
+			return err
+		}
+		if err := e.Tx.Federation.InsertAttachments(ctx, projectID, e.Version, []rule.Attachment{w.made}); err != nil {
+			return err
+		}
+		return audit.Append(ctx, e.Tx, projectID, record)
+	})
 }
 
 func (in *AttachInput) validate() error {
@@ -67,7 +95,8 @@ func (e *edit) attach(w *attaching) (audit.Record, error) {
 		return none, rule.Errorf(rule.CodeConflict, "the rule %s is retired and holds nowhere", r.Label())
 	}
 	w.made = rule.Attachment{
-		NodeID: n.ID, RuleID: r.ID, AllowWeakening: w.in.AllowWeakening, Reason: w.in.Reason, CreatedAt: e.At, CreatedBy: w.who,
+		NodeID: n.ID, RuleID: r.ID, AllowWeakening: e.permission(w.in.Permission).AllowWeakening, Reason: w.in.Reason, CreatedAt: e.At, CreatedBy: w.who,
+		ApprovedBy: w.in.Approvers(),
 	}
 	if w.in.Overrides != "" {
 		over := w.in.Overrides // no ancestor has a rule that does not exist in the project
@@ -96,8 +125,9 @@ func (h *Hierarchy) Detach(ctx context.Context, projectID, nodeID, ref string, p
 	if err := checkPermission(&permission); err != nil {
 		return err
 	}
-	return h.change(ctx, projectID, func(e *edit) error {
-		return e.detach(ctx, nodeID, ref, permission)
+	preview := wire.PreviewNodes{Action: previewDetach, NodeID: nodeID, RuleID: ref}
+	return agreement{h, projectID, preview, NodeInput{}}.make(ctx, permission, func(p rule.Permission) error {
+		return h.change(ctx, projectID, func(e *edit) error { return e.detach(ctx, nodeID, ref, p) })
 	})
 }
 

@@ -25,7 +25,7 @@ func (e *edit) take(by string, permission rule.Permission, tree *federation.Tree
 		e.shift, e.silenced, e.tree = c.Shift(), silenced, tree
 		return silenced, change.ErrUndo
 	}
-	if err := guard(&c, silenced, permission); err != nil {
+	if err := guard(&c, silenced, e.permission(permission)); err != nil {
 		return silenced, err
 	}
 	e.tree = tree
@@ -60,8 +60,11 @@ func checkPermission(permission *rule.Permission) error {
 	return p.Err("the permission is invalid")
 }
 
-// note records a change of the federation in the audit chain, with what it ends and why it may.
+// note records a change of the federation in the audit chain, with what it ends and why it may. It takes the use of its approval.
 func (e *edit) note(ctx context.Context, action string, permission rule.Permission, silenced *rule.Silenced, body map[string]any) error {
+	if err := e.use(ctx, permission); err != nil {
+		return err
+	}
 	return e.Note(ctx, audit.KindFederation, noted(action, permission, silenced, body))
 }
 
@@ -69,6 +72,9 @@ func noted(action string, permission rule.Permission, silenced *rule.Silenced, b
 	body["action"] = action
 	if permission.AllowWeakening {
 		body["allow_weakening"], body["reason"] = true, permission.Reason
+	}
+	if permission.Approved != nil {
+		body["approval"] = permission.Approved
 	}
 	if silenced != nil {
 		body["silenced"] = silenced

@@ -99,7 +99,7 @@ func (s *selection) entry(e *federation.Entry) {
 	at := a.CreatedAt
 	s.out = append(s.out, wire.HeldRule{
 		Rule: brief(e.Rule, e.Scope()), Origin: origin, SourceNodeID: e.NodeID, SourcePath: s.view.Federation().Path(e.NodeID),
-		AttachedBy: a.CreatedBy, AttachedAt: &at, Override: s.override(a, e.Overrides != ""),
+		AttachedBy: a.CreatedBy, ApprovedBy: a.ApprovedBy, AttachedAt: &at, Override: s.override(a, e.Overrides != ""),
 	})
 }
 
@@ -141,7 +141,7 @@ func (s *selection) idle(within *corpus.Within) {
 		at := a.CreatedAt
 		s.out = append(s.out, wire.HeldRule{
 			Rule: brief(r, r.Scope), Origin: wire.OriginIdle, SourceNodeID: s.node.ID, SourcePath: s.view.Federation().Path(s.node.ID),
-			AttachedBy: a.CreatedBy, AttachedAt: &at, Override: s.override(a, false),
+			AttachedBy: a.CreatedBy, ApprovedBy: a.ApprovedBy, AttachedAt: &at, Override: s.override(a, false),
 		})
 	}
 }

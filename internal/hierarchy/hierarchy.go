@@ -7,6 +7,7 @@ import (
 
 	"tenet/internal/change"
 	"tenet/internal/corpus"
+	"tenet/internal/store"
 )
 
 // Hierarchy keeps federation nodes and what is attached to them.
@@ -15,6 +16,8 @@ type Hierarchy struct {
 	changes     *change.Changes
 	now         func() time.Time
 	attachments attachQueue
+	approvals   Approvals     // nil for none
+	db          store.Updater // for approvals
 }
 
 // New returns a Hierarchy.

@@ -3,6 +3,7 @@ package hierarchy
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -89,7 +90,24 @@ func (ni *nodesImport) guard() (*rule.Silenced, error) {
 	if ni.dryRun {
 		return silenced, nil
 	}
-	return silenced, guard(&c, silenced, ni.permission)
+	for _, plan := range ni.plans {
+		if plan.next.OwnRulesOnly && (plan.existing == nil || !plan.existing.OwnRulesOnly) {
+			p := counting(&ni.ch.Project, rule.Permission{AllowWeakening: true})
+			if err := ni.alone(p.Refuse("with own_rules_only, the CRITICAL and HIGH rules that no node has do not hold at %s and below it", plan.path)); err != nil {
+				return silenced, err
+			}
+		}
+	}
+	return silenced, ni.alone(guard(&c, silenced, counting(&ni.ch.Project, ni.permission)))
+}
+
+// alone adds to the error about a weakening, in a project that demands two people, how it is made: a file has no approval.
+func (ni *nodesImport) alone(err error) error {
+	if !ni.ch.Project.TwoPerson || !errors.Is(err, rule.ErrWeakening) {
+		return err
+	}
+	return rule.Errorf(rule.CodeConflict, "%s. In this project another person must approve that: make this change by itself with tenet nodes or in the console, not by a file",
+		strings.TrimSuffix(err.Error(), "; "+rule.ErrWeakening.Error()))
 }
 
 // Import makes the nodes of a project as a file says, as part of a change that has written its rules. before is the corpus before the
@@ -276,6 +294,9 @@ func (ni *nodesImport) want(p *nodePlan, in *wire.FileNode, field string) {
 			}
 			a.OverrideID = &target.ID
 		}
+		if n, ok := ni.before.Federation().Node(a.NodeID); !ok || n.Attachment(a.RuleID) == nil || n.Attachment(a.RuleID).Override() != a.Override() {
+			a.AllowWeakening = counting(&ni.ch.Project, in.Permission).AllowWeakening // what is attached so already has been approved
+		}
 		if had, twice := p.wanted[a.RuleID]; twice && had.Override() != a.Override() {
 			ni.errs.Add(field, "%s: the rule %s is attached in two ways", p.path, in.Rule)
 			return
@@ -363,7 +384,7 @@ func (ni *nodesImport) check() error {
 		}
 		for i := range p.attach {
 			r, _ := ni.Rule(p.attach[i].RuleID)
-			if err := ni.named(p, federation.MayOverride(ni, &p.attach[i], r)); err != nil {
+			if err := ni.named(p, ni.alone(federation.MayOverride(ni, &p.attach[i], r))); err != nil {
 				return err
 			}
 		}

@@ -51,12 +51,12 @@ func (in *NodeInput) apply(n *rule.Node, e *edit) error {
 	if in.OwnRulesOnly != nil && *in.OwnRulesOnly != n.OwnRulesOnly {
 		if n.OwnRulesOnly = *in.OwnRulesOnly; n.OwnRulesOnly {
 			if !e.preview {
-				if err := in.Refuse("with own_rules_only, the CRITICAL and HIGH rules that no node has do not hold at %s and below it, nor do those made later", n.Name); err != nil {
+				if err := e.permission(in.Permission).Refuse("with own_rules_only, the CRITICAL and HIGH rules that no node has do not hold at %s and below it, nor do those made later", n.Name); err != nil {
 					return err
 				}
 			}
 			n.OwnRulesReason = cmp.Or(in.Reason, "none yet")
-			n.OwnRulesSince, n.OwnRulesBy = &e.At, e.By
+			n.OwnRulesSince, n.OwnRulesBy, n.OwnRulesApprovedBy = &e.At, e.By, in.Approvers()
 		}
 	}
 	n.Normalize()
@@ -97,9 +97,10 @@ type edit struct {
 	*change.Change
 	state
 	// preview is true if only the effects of the change are of interest. It has no transaction, and ends as soon as they are known.
-	preview  bool
-	shift    *federation.Shift // of a preview
-	silenced *rule.Silenced    // by a preview
+	preview   bool
+	shift     *federation.Shift // of a preview
+	approvals Approvals         // that a change uses
+	silenced  *rule.Silenced    // by a preview
 }
 
 // change runs fn on the exact state of a project's federation.
@@ -113,7 +114,7 @@ func (h *Hierarchy) change(ctx context.Context, projectID string, fn func(*edit)
 		if err != nil {
 			return err
 		}
-		return fn(&edit{Change: ch, state: state{before, before.Federation()}})
+		return fn(&edit{Change: ch, state: state{before, before.Federation()}, approvals: h.approvals})
 	})
 }
 
@@ -148,23 +149,30 @@ func checkNode(t *federation.Tree, n *rule.Node) error {
 // CreateNode makes a federation node: invalid if it may not be below its parent, conflict if a node of its level has its
 // repositories already, or if guarded rules would end for its repositories without permission.
 func (h *Hierarchy) CreateNode(ctx context.Context, projectID string, in NodeInput) (wire.ChangedNode, error) {
-	return h.putNode(ctx, projectID, in, func(e *edit) (wire.ChangedNode, error) { return e.createNode(ctx, in) })
+	return h.putNode(ctx, projectID, wire.PreviewNodes{Action: previewCreate}, in, func(e *edit, in NodeInput) (wire.ChangedNode, error) { return e.createNode(ctx, in) })
 }
 
 // UpdateNode changes a federation node; with another parent it moves, with all nodes below it. Conflict if it would be below
 // itself, or if guarded rules would end somewhere without permission; invalid if its level would not be between those of its parent and
 // its children. An update that changes nothing leaves no trace.
 func (h *Hierarchy) UpdateNode(ctx context.Context, projectID, id string, in NodeInput) (wire.ChangedNode, error) {
-	return h.putNode(ctx, projectID, in, func(e *edit) (wire.ChangedNode, error) { return e.updateNode(ctx, id, in) })
+	change := wire.PreviewNodes{Action: previewChange, NodeID: id}
+	return h.putNode(ctx, projectID, change, in, func(e *edit, in NodeInput) (wire.ChangedNode, error) { return e.updateNode(ctx, id, in) })
 }
 
-func (h *Hierarchy) putNode(ctx context.Context, projectID string, in NodeInput, put func(*edit) (wire.ChangedNode, error)) (n wire.ChangedNode, err error) {
+func (h *Hierarchy) putNode(
+	ctx context.Context, projectID string, change wire.PreviewNodes, in NodeInput, put func(*edit, NodeInput) (wire.ChangedNode, error),
+) (n wire.ChangedNode, err error) {
 	if err := in.check(); err != nil {
 		return n, err
 	}
-	err = h.change(ctx, projectID, func(e *edit) (err error) {
-		n, err = put(e)
-		return err
+	err = agreement{h, projectID, change, in}.make(ctx, in.Permission, func(p rule.Permission) error {
+		in := in
+		in.Permission = p
+		return h.change(ctx, projectID, func(e *edit) (err error) {
+			n, err = put(e, in)
+			return err
+		})
 	})
 	return n, err
 }
@@ -224,8 +232,8 @@ func (h *Hierarchy) DeleteNode(ctx context.Context, projectID, id string, permis
 	if err := checkPermission(&permission); err != nil {
 		return err
 	}
-	return h.change(ctx, projectID, func(e *edit) error {
-		return e.deleteNode(ctx, id, permission)
+	return agreement{h, projectID, wire.PreviewNodes{Action: previewDelete, NodeID: id}, NodeInput{}}.make(ctx, permission, func(p rule.Permission) error {
+		return h.change(ctx, projectID, func(e *edit) error { return e.deleteNode(ctx, id, p) })
 	})
 }
 

@@ -179,7 +179,7 @@ func (h *Hierarchy) DiffNode(ctx context.Context, projectID, nodeID string, limi
 			ParentStatement: o.Parent.Statement, ChildStatement: o.Child.Statement, Loosens: append([]string{}, o.Loosens...), Changes: contentDiff(o.Parent, o.Child),
 		}
 		if a := o.Attachment; a != nil {
-			one.AllowWeakening, one.Reason, one.AttachedBy, one.AttachedAt = a.AllowWeakening, a.Reason, a.CreatedBy, a.CreatedAt
+			one.AllowWeakening, one.Reason, one.AttachedBy, one.ApprovedBy, one.AttachedAt = a.AllowWeakening, a.Reason, a.CreatedBy, a.ApprovedBy, a.CreatedAt
 		}
 		out.Overridden = append(out.Overridden, one)
 	}

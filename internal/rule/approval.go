@@ -34,13 +34,16 @@ const (
 	DefaultApprovalTime = 24 * time.Hour
 )
 
+// FederationChange is the subject kind of an approval of a change of nodes or attachments, which has no evaluation.
+const FederationChange = "federation_change"
+
 // Approval is the request that people confirm one action, and their answer. It is bound to the subject with all its arguments, to the
 // rules that ask for confirmation with what they say, to the project, and to the requester: nothing else passes by it.
 type Approval struct {
 	ID           string         `json:"id" format:"uuid" doc:"Identifier."`
 	ProjectID    string         `json:"project_id" doc:"Project of the evaluation."`
 	State        ApprovalState  `json:"state" enum:"pending,approved,rejected,expired,used,withdrawn" doc:"How far it has come. pending and approved lead to one other state, once: when the time runs out, pending to rejected, and approved to expired."`
-	EvaluationID string         `json:"evaluation_id" doc:"Evaluation that needs confirmation."`
+	EvaluationID string         `json:"evaluation_id" doc:"Evaluation that needs confirmation; empty for a change of the federation."`
 	Title        string         `json:"title" doc:"What is to be confirmed, in one line and shortened; the action of a single approval is complete."`
 	SubjectKind  string         `json:"subject_kind,omitempty" doc:"Leading kind of the subject."`
 	SubjectHash  string         `json:"subject_hash" doc:"SHA-256 of the complete subject. An evaluation of any other subject cannot use the approval."`
@@ -49,8 +52,10 @@ type Approval struct {
 	NodeID       string         `json:"node_id,omitempty" doc:"Federation node whose rules were applied."`
 	Environment  string         `json:"environment,omitempty" doc:"Environment whose rules were applied; absent for live rules."`
 	Rules        []ApprovalRule `json:"rules" nullable:"false" doc:"Rules that ask for confirmation, as they were. A changed rule does not fit the approval."`
-	Uncovered    bool           `json:"uncovered,omitempty" doc:"True if the project's policy asks for confirmation because no rule covers the subject."`
-	Severity     Severity       `json:"severity,omitempty" enum:"LOW,MEDIUM,HIGH,CRITICAL" doc:"Highest severity of the rules; absent without rules."`
+	// Change is nil for approvals of evaluations.
+	Change    map[string]string `json:"change,omitempty" doc:"Change of the federation that is to be made, by the names of its parts; absent for an evaluation."`
+	Uncovered bool              `json:"uncovered,omitempty" doc:"True if the project's policy asks for confirmation because no rule covers the subject."`
+	Severity  Severity          `json:"severity,omitempty" enum:"LOW,MEDIUM,HIGH,CRITICAL" doc:"Highest severity of the rules; absent without rules."`
 
 	Requester      string `json:"requester" doc:"Who may use the approval: the caller of the evaluation."`
 	RequesterOwner string `json:"requester_owner,omitempty" doc:"Person whom the requester's key belongs to. Neither the requester nor its owner can decide."`

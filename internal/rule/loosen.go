@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,19 @@ import (
 type Permission struct {
 	AllowWeakening bool
 	Reason         string // needed with AllowWeakening
+	// Approved is the approval of other people, where the project demands one; nil without one.
+	Approved *AppliedApproval
+}
+
+// ErrWeakening marks the errors about changes that weaken something without permission. Its text ends their message.
+var ErrWeakening = errors.New("if that is meant, say allow_weakening and give a reason")
+
+// Approvers names who has approved the weakening, with commas between; empty for nobody.
+func (w Permission) Approvers() string {
+	if w.Approved == nil {
+		return ""
+	}
+	return strings.Join(w.Approved.By, ", ")
 }
 
 // Check trims the reason and notes in p what is wrong with the permission. why says what the reason is to explain.
@@ -28,7 +42,7 @@ func (w Permission) Refuse(format string, args ...any) error {
 	if w.AllowWeakening {
 		return nil
 	}
-	return Errorf(CodeConflict, "%s; if that is meant, say allow_weakening and give a reason", fmt.Sprintf(format, args...))
+	return Errorf(CodeConflict, "%s; %w", fmt.Sprintf(format, args...), ErrWeakening)
 }
 
 // Loosens lists, in words, the ways in which r demands less than base, which it would replace; nil without any. It compares how

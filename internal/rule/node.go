@@ -34,14 +34,15 @@ type Node struct {
 	DefaultScope string   `json:"default_scope" doc:"Scope of the rules attached here that have none of their own."`
 	Repositories []string `json:"repositories" nullable:"false" doc:"Globs of the repositories of the node."`
 	// OwnRulesOnly ends the rules that hold at all nodes because no node has them, at this node and all below it.
-	OwnRulesOnly   bool       `json:"own_rules_only,omitempty" doc:"Whether only attached rules hold at the node and below it. Otherwise the enforced CRITICAL and HIGH rules that are attached to no node hold there too."`
-	OwnRulesReason string     `json:"own_rules_reason,omitempty" doc:"Why only attached rules hold."`
-	OwnRulesSince  *time.Time `json:"own_rules_since,omitempty" kind:"record" doc:"Since when only attached rules hold."`
-	OwnRulesBy     string     `json:"own_rules_by,omitempty" kind:"record" doc:"Actor that decided so."`
-	CreatedAt      time.Time  `json:"created_at" kind:"record" doc:"When the node was made."`
-	CreatedBy      string     `json:"created_by" kind:"record" doc:"Actor that made it."`
-	UpdatedAt      time.Time  `json:"updated_at" kind:"record" doc:"When the node was last changed."`
-	UpdatedBy      string     `json:"updated_by" kind:"record" doc:"Actor that last changed it."`
+	OwnRulesOnly       bool       `json:"own_rules_only,omitempty" doc:"Whether only attached rules hold at the node and below it. Otherwise the enforced CRITICAL and HIGH rules that are attached to no node hold there too."`
+	OwnRulesReason     string     `json:"own_rules_reason,omitempty" doc:"Why only attached rules hold."`
+	OwnRulesSince      *time.Time `json:"own_rules_since,omitempty" kind:"record" doc:"Since when only attached rules hold."`
+	OwnRulesBy         string     `json:"own_rules_by,omitempty" kind:"record" doc:"Actor that decided so."`
+	OwnRulesApprovedBy string     `json:"own_rules_approved_by,omitempty" kind:"record" doc:"Who has approved it, where the project demands two people."`
+	CreatedAt          time.Time  `json:"created_at" kind:"record" doc:"When the node was made."`
+	CreatedBy          string     `json:"created_by" kind:"record" doc:"Actor that made it."`
+	UpdatedAt          time.Time  `json:"updated_at" kind:"record" doc:"When the node was last changed."`
+	UpdatedBy          string     `json:"updated_by" kind:"record" doc:"Actor that last changed it."`
 }
 
 // Parent is the id of the parent, empty for a root.
@@ -70,7 +71,7 @@ func (n *Node) Normalize() {
 	}
 	n.Repositories = normalList(n.Repositories, CleanRepositoryGlob)
 	if n.OwnRulesReason = strings.TrimSpace(n.OwnRulesReason); !n.OwnRulesOnly {
-		n.OwnRulesReason, n.OwnRulesSince, n.OwnRulesBy = "", nil, ""
+		n.OwnRulesReason, n.OwnRulesSince, n.OwnRulesBy, n.OwnRulesApprovedBy = "", nil, "", ""
 	}
 }
 
@@ -110,6 +111,7 @@ type Attachment struct {
 	Reason         string    `json:"reason" doc:"Why the rule is attached or may loosen another."`
 	CreatedAt      time.Time `json:"created_at" doc:"When it was attached."`
 	CreatedBy      string    `json:"created_by" doc:"Actor that attached it."`
+	ApprovedBy     string    `json:"approved_by,omitempty" doc:"Who has approved that something is weakened by it, where the project demands two people."`
 }
 
 // Override returns the id of the rule that the attached one replaces, or empty.

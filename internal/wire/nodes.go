@@ -61,6 +61,7 @@ type HeldRule struct {
 	SourceNodeID string          `json:"source_node_id,omitempty" doc:"Node that supplies the rule: of several, the nearest; absent for everywhere."`
 	SourcePath   string          `json:"source_path,omitempty" doc:"Path of that node."`
 	AttachedBy   string          `json:"attached_by,omitempty" doc:"Actor that attached the rule to that node."`
+	ApprovedBy   string          `json:"approved_by,omitempty" doc:"Who has approved that something is weakened by it, where the project demands two people."`
 	AttachedAt   *time.Time      `json:"attached_at,omitempty" doc:"When it was attached there."`
 	Override     *OverrideDetail `json:"override,omitempty" doc:"The rule that it is to override; absent without one."`
 }
@@ -115,6 +116,7 @@ type OverriddenRule struct {
 	AllowWeakening  bool               `json:"allow_weakening" doc:"Whether that was permitted."`
 	Reason          string             `json:"reason" doc:"Why the rule was attached so."`
 	AttachedBy      string             `json:"attached_by" doc:"Actor that attached it."`
+	ApprovedBy      string             `json:"approved_by,omitempty" doc:"Who has approved that something is weakened by it, where the project demands two people."`
 	AttachedAt      time.Time          `json:"attached_at" doc:"When it was attached."`
 }
 
@@ -181,4 +183,12 @@ type NodeBinding struct {
 	Path    string `json:"path" doc:"Path of the node."`
 	Exact   bool   `json:"exact" doc:"Whether it names the repository in full."`
 	Decides bool   `json:"decides" doc:"Whether it decides where the repository belongs."`
+}
+
+// Deciders names who has decided something and, where others had to approve it, them.
+func Deciders(by, approved string) string {
+	if approved == "" {
+		return by
+	}
+	return by + ", approved by " + approved
 }

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 
@@ -39,10 +40,10 @@ func (t federationTable) changedNodes(ctx context.Context, projectID string, aft
 // changedAttachments is like changedNodes.
 func (t federationTable) changedAttachments(ctx context.Context, projectID string, after int64, fn func(store.AttachmentState) error) error {
 	list, err := many(ctx, t.session, unlocked, "changed attachments",
-		"SELECT node_id, rule_id, override_id, allow_weakening, reason, created_at, created_by, removed FROM node_rules"+
+		"SELECT node_id, rule_id, override_id, allow_weakening, reason, created_at, created_by, COALESCE(approved_by, ''), removed FROM node_rules"+
 			changed(after)+" ORDER BY node_id, rule_id", []any{projectID, after}, func(s *store.AttachmentState) []any {
 			a := &s.Attachment
-			return []any{&a.NodeID, &a.RuleID, &a.OverrideID, &a.AllowWeakening, &a.Reason, timeColumn{&a.CreatedAt}, &a.CreatedBy, &s.Removed}
+			return []any{&a.NodeID, &a.RuleID, &a.OverrideID, &a.AllowWeakening, &a.Reason, timeColumn{&a.CreatedAt}, &a.CreatedBy, &a.ApprovedBy, &s.Removed}
 		})
 	return callEach(list, err, fn)
 }
@@ -134,12 +135,12 @@ func (t federationTable) RemoveNode(ctx context.Context, projectID string, cv in
 	return err
 }
 
-const insertAttachment = `INSERT INTO node_rules (project_id, node_id, rule_id, override_id, allow_weakening, reason, created_at, created_by,
-	removed, corpus_version) SELECT r.project_id, n.id, r.id, ?, ?, ?, ?, ?, ?, ? FROM rules r JOIN nodes n ON n.project_id = r.project_id
+const insertAttachment = `INSERT INTO node_rules (project_id, node_id, rule_id, override_id, allow_weakening, reason, created_at, created_by, approved_by,
+	removed, corpus_version) SELECT r.project_id, n.id, r.id, ?, ?, ?, ?, ?, ?, ?, ? FROM rules r JOIN nodes n ON n.project_id = r.project_id
 	WHERE r.project_id = ? AND r.id = ? AND n.id = ? AND NOT n.removed
 	ON CONFLICT (project_id, node_id, rule_id) DO UPDATE SET override_id = excluded.override_id,
 	allow_weakening = excluded.allow_weakening, reason = excluded.reason, created_at = excluded.created_at, created_by = excluded.created_by,
-	removed = excluded.removed, corpus_version = excluded.corpus_version WHERE node_rules.removed`
+	approved_by = excluded.approved_by, removed = excluded.removed, corpus_version = excluded.corpus_version WHERE node_rules.removed`
 
 // InsertAttachments implements store.FederationTx.
 func (t federationTable) InsertAttachments(ctx context.Context, projectID string, cv int64, list []rule.Attachment) error {
@@ -149,7 +150,7 @@ func (t federationTable) InsertAttachments(ctx context.Context, projectID string
 	for i := range list {
 		a := &list[i]
 		count, err := t.exec(ctx, "insert attachment", insertAttachment, optional(a.OverrideID), a.AllowWeakening, a.Reason, micros(a.CreatedAt),
-			a.CreatedBy, false, cv, projectID, a.RuleID, a.NodeID)
+			a.CreatedBy, sql.NullString{String: a.ApprovedBy, Valid: a.ApprovedBy != ""}, false, cv, projectID, a.RuleID, a.NodeID)
 		t.changedInForce(projectID, store.AttachmentInForce, a.NodeID+"/"+a.RuleID)
 		if err := unlessNone(count, err, t.notAttachable(ctx, projectID, a)); err != nil {
 			return err

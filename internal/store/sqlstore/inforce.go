@@ -28,7 +28,7 @@ var forceTables = map[string]forceTable{
 	store.RelationshipInForce: {table: "relationships", id: "id", columns: "from_id, to_id, kind, reason, allow_weakening, created_by", by: "from_id"},
 	store.NodeInForce:         {table: "nodes", id: "id", columns: "parent_id, body", where: " AND NOT removed"},
 	store.AttachmentInForce: {
-		table: "node_rules", id: "node_id || '/' || rule_id", columns: "override_id, allow_weakening, reason, created_by", by: "node_id", where: " AND NOT removed",
+		table: "node_rules", id: "node_id || '/' || rule_id", columns: "override_id, allow_weakening, reason, created_by, approved_by", by: "node_id", where: " AND NOT removed",
 	},
 	store.WaiverInForce: {
 		table: "waivers", id: "id",
@@ -98,6 +98,10 @@ func (t inForceTable) hashed(ctx context.Context, kind string, f forceTable, que
 			return err
 		}
 		row := store.RowInForce{Kind: kind, ID: string(bytesOf(values[0]))}
+		values := values
+		if kind == store.AttachmentInForce && values[len(values)-1] == nil { // as it was hashed before the column was there
+			values = values[:len(values)-1]
+		}
 		if kind == store.RuleInForce {
 			version, _ := values[1].(int64)
 			row.Hash = ruleHash(row.ID, version, bytesOf(values[2]))

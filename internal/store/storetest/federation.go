@@ -70,14 +70,14 @@ func testFederation(t *testing.T, f *fixture) {
 	f.insert(r1, r2)
 	org := newNode(1, nil, func(n *rule.Node) {
 		n.Description, n.DefaultScope, n.Repositories = "All of it: ä, 漢", "acme", []string{"acme/**"}
-		n.OwnRulesOnly, n.OwnRulesReason, n.OwnRulesSince, n.OwnRulesBy = true, "agreed", &at, "ann"
+		n.OwnRulesOnly, n.OwnRulesReason, n.OwnRulesSince, n.OwnRulesBy, n.OwnRulesApprovedBy = true, "agreed", &at, "ann", "bo"
 	})
 	team := newNode(2, &org, nil)
 	must(f.corpusChange("p", func(tx store.Tx, cv int64) error {
 		return tx.Federation.InsertNodes(f.ctx, "p", cv, []rule.Node{org, team})
 	}))
 	plain := rule.Attachment{NodeID: org.ID, RuleID: r1.ID, CreatedAt: at, CreatedBy: "ann"}
-	over := rule.Attachment{NodeID: team.ID, RuleID: r2.ID, OverrideID: &r1.ID, AllowWeakening: true, Reason: "agreed", CreatedAt: at, CreatedBy: "bob"}
+	over := rule.Attachment{NodeID: team.ID, RuleID: r2.ID, OverrideID: &r1.ID, AllowWeakening: true, Reason: "agreed", CreatedAt: at, CreatedBy: "bob", ApprovedBy: "cy"}
 	must(f.corpusChange("p", func(tx store.Tx, cv int64) error {
 		return tx.Federation.InsertAttachments(f.ctx, "p", cv, []rule.Attachment{over, plain})
 	}))

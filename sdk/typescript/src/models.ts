@@ -58,6 +58,8 @@ export interface ActionApproval {
   asked_by?: string;
   /** True if the project's policy asked for it, not the caller. */
   auto?: boolean;
+  /** Change of the federation that is to be made, by the names of its parts; absent for an evaluation. */
+  change?: Record<string, string>;
   /** When it was asked for. */
   created_at: string;
   /** When it was approved, rejected or withdrawn. */
@@ -72,7 +74,7 @@ export interface ActionApproval {
   escalate_at?: string;
   /** True once the substitutes have been asked. */
   escalated?: boolean;
-  /** Evaluation that needs confirmation. */
+  /** Evaluation that needs confirmation; empty for a change of the federation. */
   evaluation_id: string;
   /** Until when it can be decided. */
   expires_at: string;
@@ -567,6 +569,8 @@ export interface ApprovalDetail {
   asked_by?: string;
   /** True if the project's policy asked for it, not the caller. */
   auto?: boolean;
+  /** Change of the federation that is to be made, by the names of its parts; absent for an evaluation. */
+  change?: Record<string, string>;
   /** When it was asked for. */
   created_at: string;
   /** When it was approved, rejected or withdrawn. */
@@ -585,7 +589,7 @@ export interface ApprovalDetail {
   escalate_at?: string;
   /** True once the substitutes have been asked. */
   escalated?: boolean;
-  /** Evaluation that needs confirmation. */
+  /** Evaluation that needs confirmation; empty for a change of the federation. */
   evaluation_id: string;
   /** Until when it can be decided. */
   expires_at: string;
@@ -763,6 +767,8 @@ export interface AttachRule {
 export interface Attached {
   /** Whether the override may loosen a CRITICAL rule. */
   allow_weakening: boolean;
+  /** Who has approved that something is weakened by it, where the project demands two people. */
+  approved_by?: string;
   /** When it was attached. */
   created_at: string;
   /** Actor that attached it. */
@@ -1428,6 +1434,8 @@ export interface ChangedNode {
   level: "organization" | "team" | "project" | (string & {});
   /** Node name. */
   name: string;
+  /** Who has approved it, where the project demands two people. */
+  own_rules_approved_by?: string;
   /** Actor that decided so. */
   own_rules_by?: string;
   /** Whether only attached rules hold at the node and below it. Otherwise the enforced CRITICAL and HIGH rules that are attached to no node hold there too. */
@@ -3194,6 +3202,8 @@ export interface HeldBy {
 }
 
 export interface HeldRule {
+  /** Who has approved that something is weakened by it, where the project demands two people. */
+  approved_by?: string;
   /** When it was attached there. */
   attached_at?: string;
   /** Actor that attached the rule to that node. */
@@ -3899,6 +3909,8 @@ export interface Node {
   level: "organization" | "team" | "project" | (string & {});
   /** Node name. */
   name: string;
+  /** Who has approved it, where the project demands two people. */
+  own_rules_approved_by?: string;
   /** Actor that decided so. */
   own_rules_by?: string;
   /** Whether only attached rules hold at the node and below it. Otherwise the enforced CRITICAL and HIGH rules that are attached to no node hold there too. */
@@ -3993,6 +4005,8 @@ export interface NodeDetail {
   level: "organization" | "team" | "project" | (string & {});
   /** Node name. */
   name: string;
+  /** Who has approved it, where the project demands two people. */
+  own_rules_approved_by?: string;
   /** Actor that decided so. */
   own_rules_by?: string;
   /** Whether only attached rules hold at the node and below it. Otherwise the enforced CRITICAL and HIGH rules that are attached to no node hold there too. */
@@ -4029,6 +4043,8 @@ export interface NodeRule {
   acts: boolean;
   /** Whether the override may loosen a CRITICAL rule. */
   allow_weakening: boolean;
+  /** Who has approved that something is weakened by it, where the project demands two people. */
+  approved_by?: string;
   /** When it was attached. */
   created_at: string;
   /** Actor that attached it. */
@@ -4070,6 +4086,8 @@ export interface NodeSummary {
   level: "organization" | "team" | "project" | (string & {});
   /** Node name. */
   name: string;
+  /** Who has approved it, where the project demands two people. */
+  own_rules_approved_by?: string;
   /** Actor that decided so. */
   own_rules_by?: string;
   /** Whether only attached rules hold at the node and below it. Otherwise the enforced CRITICAL and HIGH rules that are attached to no node hold there too. */
@@ -4125,6 +4143,8 @@ export interface Overridden {
 export interface OverriddenRule {
   /** Whether that was permitted. */
   allow_weakening: boolean;
+  /** Who has approved that something is weakened by it, where the project demands two people. */
+  approved_by?: string;
   /** When it was attached. */
   attached_at: string;
   /** Actor that attached it. */
@@ -7012,6 +7032,8 @@ export interface TreeNode {
   level: "organization" | "team" | "project" | (string & {});
   /** Node name. */
   name: string;
+  /** Who has approved it, where the project demands two people. */
+  own_rules_approved_by?: string;
   /** Actor that decided so. */
   own_rules_by?: string;
   /** Whether only attached rules hold at the node and below it. Otherwise the enforced CRITICAL and HIGH rules that are attached to no node hold there too. */

@@ -1,4 +1,4 @@
--- version 62
+-- version 63
 -- Written by TestAFreshDatabaseIsAsMigrated from the migrations; do not edit.
 CREATE TABLE projects (
 	project_id TEXT PRIMARY KEY,
@@ -188,7 +188,7 @@ CREATE TABLE node_rules (
 	created_at BIGINT NOT NULL,
 	created_by TEXT NOT NULL,
 	removed BOOLEAN NOT NULL,
-	corpus_version BIGINT NOT NULL,
+	corpus_version BIGINT NOT NULL, approved_by TEXT,
 	PRIMARY KEY (project_id, node_id, rule_id),
 	FOREIGN KEY (project_id, node_id) REFERENCES nodes (project_id, id),
 	FOREIGN KEY (project_id, rule_id) REFERENCES rules (project_id, id)

@@ -517,6 +517,8 @@ class ActionApproval(Struct, kw_only=True, omit_defaults=True):
     """Who asked for the approval, if that was not the requester."""
     auto: bool | None = None
     """True if the project's policy asked for it, not the caller."""
+    change: dict[str, str] | None = None
+    """Change of the federation that is to be made, by the names of its parts; absent for an evaluation."""
     created_at: datetime
     """When it was asked for."""
     decided_at: datetime | None = None
@@ -532,7 +534,7 @@ class ActionApproval(Struct, kw_only=True, omit_defaults=True):
     escalated: bool | None = None
     """True once the substitutes have been asked."""
     evaluation_id: str
-    """Evaluation that needs confirmation."""
+    """Evaluation that needs confirmation; empty for a change of the federation."""
     expires_at: datetime
     """Until when it can be decided."""
     groups: list[ApprovalGroup] = []
@@ -1026,6 +1028,8 @@ class ApprovalDetail(Struct, kw_only=True, omit_defaults=True):
     """Who asked for the approval, if that was not the requester."""
     auto: bool | None = None
     """True if the project's policy asked for it, not the caller."""
+    change: dict[str, str] | None = None
+    """Change of the federation that is to be made, by the names of its parts; absent for an evaluation."""
     created_at: datetime
     """When it was asked for."""
     decided_at: datetime | None = None
@@ -1045,7 +1049,7 @@ class ApprovalDetail(Struct, kw_only=True, omit_defaults=True):
     escalated: bool | None = None
     """True once the substitutes have been asked."""
     evaluation_id: str
-    """Evaluation that needs confirmation."""
+    """Evaluation that needs confirmation; empty for a change of the federation."""
     expires_at: datetime
     """Until when it can be decided."""
     groups: list[ApprovalGroup] = []
@@ -1222,6 +1226,8 @@ class AttachRule(Struct, kw_only=True, omit_defaults=True):
 class Attached(Struct, kw_only=True, omit_defaults=True):
     allow_weakening: bool
     """Whether the override may loosen a CRITICAL rule."""
+    approved_by: str | None = None
+    """Who has approved that something is weakened by it, where the project demands two people."""
     created_at: datetime
     """When it was attached."""
     created_by: str
@@ -1885,6 +1891,8 @@ class ChangedNode(Struct, kw_only=True, omit_defaults=True):
     """organization, team or project."""
     name: str
     """Node name."""
+    own_rules_approved_by: str | None = None
+    """Who has approved it, where the project demands two people."""
     own_rules_by: str | None = None
     """Actor that decided so."""
     own_rules_only: bool | None = None
@@ -3643,6 +3651,8 @@ class HeldBy(Struct, kw_only=True, omit_defaults=True):
 
 
 class HeldRule(Struct, kw_only=True, omit_defaults=True):
+    approved_by: str | None = None
+    """Who has approved that something is weakened by it, where the project demands two people."""
     attached_at: datetime | None = None
     """When it was attached there."""
     attached_by: str | None = None
@@ -4348,6 +4358,8 @@ class Node(Struct, kw_only=True, omit_defaults=True):
     """organization, team or project."""
     name: str
     """Node name."""
+    own_rules_approved_by: str | None = None
+    """Who has approved it, where the project demands two people."""
     own_rules_by: str | None = None
     """Actor that decided so."""
     own_rules_only: bool | None = None
@@ -4442,6 +4454,8 @@ class NodeDetail(Struct, kw_only=True, omit_defaults=True):
     """organization, team or project."""
     name: str
     """Node name."""
+    own_rules_approved_by: str | None = None
+    """Who has approved it, where the project demands two people."""
     own_rules_by: str | None = None
     """Actor that decided so."""
     own_rules_only: bool | None = None
@@ -4478,6 +4492,8 @@ class NodeRule(Struct, kw_only=True, omit_defaults=True):
     """Whether it now replaces the rule that it is to override. It does not while it is not in force, or loosens a CRITICAL rule without being allowed to, or the other rule is no longer attached above."""
     allow_weakening: bool
     """Whether the override may loosen a CRITICAL rule."""
+    approved_by: str | None = None
+    """Who has approved that something is weakened by it, where the project demands two people."""
     created_at: datetime
     """When it was attached."""
     created_by: str
@@ -4519,6 +4535,8 @@ class NodeSummary(Struct, kw_only=True, omit_defaults=True):
     """organization, team or project."""
     name: str
     """Node name."""
+    own_rules_approved_by: str | None = None
+    """Who has approved it, where the project demands two people."""
     own_rules_by: str | None = None
     """Actor that decided so."""
     own_rules_only: bool | None = None
@@ -4574,6 +4592,8 @@ class Overridden(Struct, kw_only=True, omit_defaults=True):
 class OverriddenRule(Struct, kw_only=True, omit_defaults=True):
     allow_weakening: bool
     """Whether that was permitted."""
+    approved_by: str | None = None
+    """Who has approved that something is weakened by it, where the project demands two people."""
     attached_at: datetime
     """When it was attached."""
     attached_by: str
@@ -7457,6 +7477,8 @@ class TreeNode(Struct, kw_only=True, omit_defaults=True):
     """organization, team or project."""
     name: str
     """Node name."""
+    own_rules_approved_by: str | None = None
+    """Who has approved it, where the project demands two people."""
     own_rules_by: str | None = None
     """Actor that decided so."""
     own_rules_only: bool | None = None
