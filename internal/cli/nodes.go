@@ -239,7 +239,7 @@ func (k *nodesDeleteCommand) Run(ctx context.Context, s *session, c *client.Clie
 	if err != nil || k.DryRun {
 		return err
 	}
-	err = client.Run(ctx, c, op.DeleteNode.At(node.ID).Where(wire.WeakeningQuery{AllowWeakening: permission.AllowWeakening, Reason: permission.Reason}))
+	err = client.Run(ctx, c, op.DeleteNode.At(node.ID).Where(wire.WeakeningQuery(permission)))
 	return noted(s, k.output, ended{"node", node.ID, "deleted"}, err, func(ended) string { return "node " + line(node.path) + " is deleted" })
 }
 
@@ -295,7 +295,7 @@ func (k *nodesDetachCommand) Run(ctx context.Context, s *session, c *client.Clie
 	if err != nil || k.DryRun {
 		return err
 	}
-	err = client.Run(ctx, c, op.DetachRule.At(node.ID, k.Rule).Where(wire.WeakeningQuery{AllowWeakening: permission.AllowWeakening, Reason: permission.Reason}))
+	err = client.Run(ctx, c, op.DetachRule.At(node.ID, k.Rule).Where(wire.WeakeningQuery(permission)))
 	return noted(s, k.output, ended{"attachment", node.ID + "/" + k.Rule, "removed"}, err, func(ended) string {
 		return line(k.Rule) + " is detached from " + line(node.path)
 	})

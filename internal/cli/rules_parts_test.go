@@ -34,8 +34,10 @@ func TestImportInParts(t *testing.T) {
 		fmt.Fprintf(&circle, "  - {slug: C-%d, statement: Claim %d must be checked.%s}\n", i, i, to)
 	}
 	other := strings.ReplaceAll(strings.Replace(text, "Payment 3 must", "Payment 3 has to", 1), "amount: 0", "amount: -1")
-	dir := folder(t, map[string]string{"rules.yaml": text, "bad.yaml": strings.Replace(text, "to: P-3}", "to: P-99}", 1), "unnamed.yaml": strings.Replace(text, "slug: P-4\n    ", "", 1),
-		"nocase.yaml": strings.Replace(text, "rule: P-7, name: b", "rule: Q-7, name: b", 1), "circle.yaml": circle.String(), "other.yaml": other})
+	dir := folder(t, map[string]string{
+		"rules.yaml": text, "bad.yaml": strings.Replace(text, "to: P-3}", "to: P-99}", 1), "unnamed.yaml": strings.Replace(text, "slug: P-4\n    ", "", 1),
+		"nocase.yaml": strings.Replace(text, "rule: P-7, name: b", "rule: Q-7, name: b", 1), "circle.yaml": circle.String(), "other.yaml": other,
+	})
 	s := &session{out: io.Discard, err: io.Discard, env: lookup(nil), globals: &globals{Data: t.TempDir()}}
 	try := func(name string, q wire.ImportQuery) (result rule.ImportResult, err error) {
 		files, err := loadRules(t.Context(), dir+"/"+name, nil)

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -57,9 +58,7 @@ func (q *Queue) describe(ctx context.Context, rows []row) error {
 				list, err := q.cfg.Describe(ctx, projectID, piece)
 				mu.Lock()
 				defer mu.Unlock()
-				for seq, d := range list {
-					found[projectID][seq] = d
-				}
+				maps.Copy(found[projectID], list)
 				return err
 			})
 		}

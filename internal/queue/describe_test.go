@@ -35,18 +35,23 @@ func noneAt(context.Context, string, time.Time, int) ([]store.Waiting, error) { 
 func (u *unconfirmed) RulesInReview(c context.Context, p string, n int) ([]store.Waiting, error) {
 	return none(c, p, n)
 }
+
 func (u *unconfirmed) PendingRevisions(c context.Context, p string, n int) ([]store.Waiting, error) {
 	return none(c, p, n)
 }
+
 func (u *unconfirmed) PendingCandidates(c context.Context, p string, n int) ([]store.Waiting, error) {
 	return none(c, p, n)
 }
+
 func (u *unconfirmed) SuggestedConflicts(c context.Context, p string, n int) ([]store.Waiting, error) {
 	return none(c, p, n)
 }
+
 func (u *unconfirmed) WaiversToApprove(c context.Context, p string, at time.Time, n int) ([]store.Waiting, error) {
 	return noneAt(c, p, at, n)
 }
+
 func (u *unconfirmed) PendingApprovals(c context.Context, p string, at time.Time, n int) ([]store.Waiting, error) {
 	return noneAt(c, p, at, n)
 }

@@ -72,11 +72,13 @@ func (l *Large) Upload(ctx context.Context, from io.ReaderAt, size int64) error 
 		_, err := l.put(ctx, nil, io.NewSectionReader(from, 0, size))
 		return err
 	}
-	var begun struct{ UploadId string } //nolint:revive // the name of the protocol
+	var begun struct {
+		UploadID string `xml:"UploadId"`
+	}
 	if err := l.post(ctx, url.Values{"uploads": {""}}, nil, &begun); err != nil {
 		return err
 	}
-	upload := url.Values{"uploadId": {begun.UploadId}}
+	upload := url.Values{"uploadId": {begun.UploadID}}
 	err := l.sendParts(ctx, upload, from, size)
 	if err != nil { // storage would keep the parts, and charge for them
 		answer, abortErr := l.at(upload).send(context.WithoutCancel(ctx), http.MethodDelete, nil, nil)

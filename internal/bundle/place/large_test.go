@@ -16,7 +16,7 @@ import (
 	"tenet/internal/rule"
 )
 
-func largeAt(t *testing.T, server string, name string) *Large {
+func largeAt(t *testing.T, server, name string) *Large {
 	t.Helper()
 	l, err := ParseLarge("s3://backups/"+name+"?endpoint="+server, Config{Env: func(name string) string {
 		return map[string]string{"AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"}[name]
