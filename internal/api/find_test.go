@@ -57,7 +57,7 @@ func testFindEvaluations(t *testing.T, n *node) {
 			"q=" + url.QueryEscape(fakeSecret()):            nil,
 			"mode=posthoc&fact=amount:5":                    {small.EvaluationID},
 			"environment=production":                        nil,
-			"node_id=none":                                  nil,
+			"node_id=00000000-0000-7000-8000-000000000001":  nil,
 			"snapshot_id=none":                              nil,
 			"scope=finance&until=2999-01-01T00:00:00Z":      {small.EvaluationID, payment.EvaluationID},
 			"scope=finance&since=2999-01-01T00:00:00Z":      nil,

@@ -52,13 +52,14 @@ func (q *Queue) describe(ctx context.Context, rows []row) error {
 	reading, ctx := errgroup.WithContext(ctx)
 	reading.SetLimit(readers)
 	for projectID, seqs := range unread {
-		found[projectID] = make(map[int64]Description, len(seqs))
+		into := make(map[int64]Description, len(seqs))
+		found[projectID] = into
 		for piece := range slices.Chunk(seqs, describePiece) {
 			reading.Go(func() error {
 				list, err := q.cfg.Describe(ctx, projectID, piece)
 				mu.Lock()
 				defer mu.Unlock()
-				maps.Copy(found[projectID], list)
+				maps.Copy(into, list)
 				return err
 			})
 		}
