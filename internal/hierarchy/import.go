@@ -106,7 +106,7 @@ func (ni *nodesImport) alone(err error) error {
 	if !ni.ch.Project.TwoPerson || !errors.Is(err, rule.ErrWeakening) {
 		return err
 	}
-	return rule.Errorf(rule.CodeConflict, "%s. In this project another person must approve that: make this change by itself with tenet nodes or in the console, not by a file",
+	return rule.Errorf(rule.CodeConflict, "%s. In this project another person must approve that: make this change alone, with tenet nodes or in the console, not by a file",
 		strings.TrimSuffix(err.Error(), "; "+rule.ErrWeakening.Error()))
 }
 

@@ -115,7 +115,7 @@ func TestAnAllowOfASmallModelTakesItsControls(t *testing.T) {
 		if i > 0 {
 			asked[c.Controls[0].Verdict] = true
 		}
-		// All three see the same text, so that nothing but its statement tells a control rule from another.
+		// All three see the same text, so that control rules differ from others in their statements alone.
 		before, _, _ := strings.Cut(m.Requests()[i].Prompt, "\nEND ")
 		texts[before] = true
 	}
