@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
@@ -18,48 +19,110 @@ import (
 	"tenet/internal/wire"
 )
 
-// sizeEnv says how many records BenchmarkFind searches; `make bench EVALUATIONS=10000000` sets it.
+// sizeEnv says how many records a benchmark searches; `make bench EVALUATIONS=10000000` sets it.
 const sizeEnv = "TENET_BENCH_EVALUATIONS"
 
-// BenchmarkFind searches many records, each query with other values, and reports the 99th percentile as p99-ms.
+// BenchmarkFind searches many records, each query with other values.
 func BenchmarkFind(b *testing.B) {
-	n := 50_000
-	if text := os.Getenv(sizeEnv); text != "" {
-		var err error
-		if n, err = strconv.Atoi(text); err != nil {
-			b.Fatalf("%s: %v", sizeEnv, err)
-		}
-	}
-	for name, open := range map[string]func() (store.Store, error){
-		"SQLite": func() (store.Store, error) { return sqlstore.OpenSQLite(b.Context(), b.TempDir(), sqlstore.Options{}) },
-		"PostgreSQL": func() (store.Store, error) {
-			return sqlstore.OpenPostgres(b.Context(), pgtest.DSN(b), sqlstore.Options{})
-		},
-	} {
+	n := benchSize(b)
+	for _, name := range []string{"SQLite", "PostgreSQL"} {
 		b.Run(name, func(b *testing.B) {
-			if name == "PostgreSQL" && os.Getenv(pgtest.Env) == "" {
-				b.Skipf("%s is not set", pgtest.Env)
-			}
-			s, err := open()
-			if err != nil {
-				b.Fatal(err)
-			}
+			s := openKept(b, name)
 			b.Cleanup(func() { _ = s.Close() })
 			began := time.Now()
 			fill(b, s, n)
 			b.Logf("%d records stored and indexed in %.0f s", n, time.Since(began).Seconds())
 			x := New(Config{Store: Store{Updater: s, Audit: s.Audit, Rules: s.Rules, Terms: s.Terms}})
 			for _, q := range benchQueries(n) {
-				b.Run(q.name, func(b *testing.B) { benchFind(b, x, q.draw) })
+				b.Run(q.name, func(b *testing.B) {
+					random := rand.New(rand.NewPCG(3, 4))
+					timed(b, func() error {
+						query := q.draw(random)
+						query.Page, query.PageSize = max(query.Page, 1), 20
+						_, err := x.Find(b.Context(), "p", query)
+						return err
+					})
+				})
 			}
 		})
 	}
 }
 
+// timed runs a query again and again. It reports the slowest of the first 20 as first-ms, and the 99th percentile of the later ones as p99-ms.
+func timed(b *testing.B, find func() error) {
+	b.Helper()
+	once := func() time.Duration {
+		began := time.Now()
+		if err := find(); err != nil {
+			b.Fatal(err)
+		}
+		return time.Since(began)
+	}
+	var first time.Duration
+	for range 20 {
+		first = max(first, once())
+	}
+	var took []time.Duration
+	for b.Loop() {
+		took = append(took, once())
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(first.Microseconds())/1000, "first-ms")
+	b.ReportMetric(float64(took[(len(took)*99)/100].Microseconds())/1000, "p99-ms")
+}
+
+// benchSize returns how many records a benchmark searches.
+func benchSize(b *testing.B) int {
+	b.Helper()
+	text := os.Getenv(sizeEnv)
+	if text == "" {
+		return 50_000
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		b.Fatalf("%s: %v", sizeEnv, err)
+	}
+	return n
+}
+
+// keepEnv names the variable that holds a folder for the databases that a benchmark fills: it measures again what it finds there of an earlier run,
+// and fills the rest. Without it each run fills fresh ones.
+const keepEnv = "TENET_BENCH_KEEP"
+
+// openKept opens the database of a benchmark, or skips it without a server.
+func openKept(b *testing.B, name string) store.Store {
+	b.Helper()
+	keep := os.Getenv(keepEnv)
+	if name == "PostgreSQL" {
+		if os.Getenv(pgtest.Env) == "" {
+			b.Skipf("%s is not set", pgtest.Env)
+		}
+		dsn := ""
+		if keep == "" {
+			dsn = pgtest.DSN(b)
+		} else {
+			dsn = pgtest.Named(b, "kept_"+filepath.Base(keep))
+		}
+		s, err := sqlstore.OpenPostgres(b.Context(), dsn, sqlstore.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		return s
+	}
+	if keep == "" {
+		keep = b.TempDir()
+	}
+	s, err := sqlstore.OpenSQLite(b.Context(), keep, sqlstore.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return s
+}
+
 const benchRule = "00000000-0000-7000-8000-%012d"
 
 // fill stores and indexes n records of payments: 200 rules, five of them in each record, 40 scopes, 30 repositories, 20,000 vendors,
-// one payment each, and ten words of 20,000, some of which are frequent.
+// one payment each, and ten words of 20,000, some of which are frequent. It goes on where an earlier run has ended.
 func fill(b *testing.B, s store.Store, n int) {
 	b.Helper()
 	update := func(fn func(ctx context.Context, tx store.Tx) error) {
@@ -67,24 +130,31 @@ func fill(b *testing.B, s store.Store, n int) {
 			b.Fatal(err)
 		}
 	}
-	update(func(ctx context.Context, tx store.Tx) error {
-		if err := tx.Projects.Create(ctx, rule.Project{ID: "p", Name: "p"}); err != nil {
-			return err
-		}
-		cv, err := tx.Projects.RaiseCorpus(ctx, "p")
-		if err != nil {
-			return err
-		}
-		list := make([]rule.Rule, 200)
-		for i := range list {
-			list[i] = rule.Rule{ID: fmt.Sprintf(benchRule, i), ProjectID: "p", Slug: fmt.Sprintf("R-%d", i), Version: 1, Statement: "Pay once."}
-			list[i].Normalize()
-		}
-		return tx.Rules.Insert(ctx, cv, list)
-	})
-	random, prev := rand.New(rand.NewPCG(1, 2)), ""
+	head, err := s.Audit.Head(b.Context(), "p")
+	if rule.CodeOf(err) == rule.CodeNotFound {
+		update(func(ctx context.Context, tx store.Tx) error {
+			if err := tx.Projects.Create(ctx, rule.Project{ID: "p", Name: "p"}); err != nil {
+				return err
+			}
+			cv, err := tx.Projects.RaiseCorpus(ctx, "p")
+			if err != nil {
+				return err
+			}
+			list := make([]rule.Rule, 200)
+			for i := range list {
+				list[i] = rule.Rule{ID: fmt.Sprintf(benchRule, i), ProjectID: "p", Slug: fmt.Sprintf("R-%d", i), Version: 1, Statement: "Pay once."}
+				list[i].Normalize()
+			}
+			return tx.Rules.Insert(ctx, cv, list)
+		})
+		head, err = s.Audit.Head(b.Context(), "p")
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	random, prev := rand.New(rand.NewPCG(1, uint64(head.Seq))), head.Hash //nolint:gosec // not negative
 	body := audit.Compress(audit.JSON(&wire.EvaluationRecord{Evaluation: evaluation()}))
-	for from := int64(0); from < int64(n); from += store.BlockSize {
+	for from := head.Seq; from < int64(n); from += store.BlockSize {
 		size := min(store.BlockSize, int64(n)-from)
 		entries, batch := make([]store.AuditEntry, size), store.TermBatch{ProjectID: "p", From: store.TermMark{Seq: from}, Through: from + size}
 		for i := range entries {
@@ -97,8 +167,12 @@ func fill(b *testing.B, s store.Store, n int) {
 			prev = e.Hash
 			batch.Entries = append(batch.Entries, store.TermEntry{Seq: seq, At: e.At, Terms: benchTerms(random, e)})
 		}
-		update(func(ctx context.Context, tx store.Tx) error { return tx.Audit.Append(ctx, entries, nil) })
-		update(func(ctx context.Context, tx store.Tx) error { return tx.Terms.Add(ctx, batch) })
+		update(func(ctx context.Context, tx store.Tx) error {
+			if err := tx.Audit.Append(ctx, entries, nil); err != nil {
+				return err
+			}
+			return tx.Terms.Add(ctx, batch)
+		})
 	}
 }
 
@@ -170,22 +244,6 @@ func benchQueries(n int) []benchQuery {
 			return wire.EvaluationQuery{Verdict: "DENY", Since: since, Until: &until}
 		}},
 	}
-}
-
-func benchFind(b *testing.B, x *Index, draw func(*rand.Rand) wire.EvaluationQuery) {
-	random := rand.New(rand.NewPCG(3, 4))
-	var took []time.Duration
-	for b.Loop() {
-		q := draw(random)
-		q.Page, q.PageSize = max(q.Page, 1), 20
-		began := time.Now()
-		if _, err := x.Find(b.Context(), "p", q); err != nil {
-			b.Fatal(err)
-		}
-		took = append(took, time.Since(began))
-	}
-	slices.Sort(took)
-	b.ReportMetric(float64(took[(len(took)*99)/100].Microseconds())/1000, "p99-ms")
 }
 
 // BenchmarkIndex indexes records, and reports the time for each.

@@ -4,9 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -14,58 +11,15 @@ import (
 	"tenet/internal/audit"
 	"tenet/internal/rule"
 	"tenet/internal/store"
-	"tenet/internal/store/pgtest"
-	"tenet/internal/store/sqlstore"
 	"tenet/internal/wire"
 )
 
-// keepEnv names the variable that holds a folder for the databases that BenchmarkChain fills: it measures again what it finds there of an earlier run.
-// Without it each run fills fresh ones.
-const keepEnv = "TENET_BENCH_KEEP"
-
-// openChain opens the database of a benchmark, or skips it without a server.
-func openChain(b *testing.B, name string) store.Store {
-	b.Helper()
-	keep := os.Getenv(keepEnv)
-	if name == "PostgreSQL" {
-		if os.Getenv(pgtest.Env) == "" {
-			b.Skipf("%s is not set", pgtest.Env)
-		}
-		dsn := ""
-		if keep == "" {
-			dsn = pgtest.DSN(b)
-		} else {
-			dsn = pgtest.Named(b, "kept_"+filepath.Base(keep))
-		}
-		s, err := sqlstore.OpenPostgres(b.Context(), dsn, sqlstore.Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		return s
-	}
-	if keep == "" {
-		keep = b.TempDir()
-	}
-	s, err := sqlstore.OpenSQLite(b.Context(), keep, sqlstore.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	return s
-}
-
-// BenchmarkChain searches a chain of many entries of all kinds, half of them evaluations, each query with other values. It reports the
-// slowest of the first 20 as first-ms, and the 99th percentile of the later ones as p99-ms.
+// BenchmarkChain searches a chain of many entries of all kinds, half of them evaluations, each query with other values.
 func BenchmarkChain(b *testing.B) {
-	n := 50_000
-	if text := os.Getenv(sizeEnv); text != "" {
-		var err error
-		if n, err = strconv.Atoi(text); err != nil {
-			b.Fatalf("%s: %v", sizeEnv, err)
-		}
-	}
+	n := benchSize(b)
 	for _, name := range []string{"SQLite", "PostgreSQL"} {
 		b.Run(name, func(b *testing.B) {
-			s := openChain(b, name)
+			s := openKept(b, name)
 			b.Cleanup(func() { _ = s.Close() })
 			began := time.Now()
 			fillChain(b, s, n)
@@ -74,25 +28,11 @@ func BenchmarkChain(b *testing.B) {
 			for _, q := range chainQueries(n) {
 				b.Run(q.name, func(b *testing.B) {
 					random := rand.New(rand.NewPCG(3, 4))
-					find := func() time.Duration {
+					timed(b, func() error {
 						query, page := q.draw(random)
-						began := time.Now()
-						if _, err := chain.Find(b.Context(), "p", query, "", wire.PageQuery{Page: max(page, 1), PageSize: 50}); err != nil {
-							b.Fatal(err)
-						}
-						return time.Since(began)
-					}
-					var first time.Duration
-					for range 20 {
-						first = max(first, find())
-					}
-					var took []time.Duration
-					for b.Loop() {
-						took = append(took, find())
-					}
-					slices.Sort(took)
-					b.ReportMetric(float64(first.Microseconds())/1000, "first-ms")
-					b.ReportMetric(float64(took[(len(took)*99)/100].Microseconds())/1000, "p99-ms")
+						_, err := chain.Find(b.Context(), "p", query, "", wire.PageQuery{Page: max(page, 1), PageSize: 50})
+						return err
+					})
 				})
 			}
 		})
