@@ -53,6 +53,23 @@ type search struct {
 	model     llm.Model          // nil if no model is to be asked, or it has failed
 	away      bool               // it has failed, and may answer later
 	asked     map[[2]string]bool // pairs of the batch that it has answered about
+	readings  map[*rule.Rule]*contradict.Reading
+}
+
+// maxReadings bounds the parsed rules that a search keeps: a rule is near some dozens of others, most of them made at about the same time.
+const maxReadings = 5000
+
+// reading returns a parsed rule.
+func (s *search) reading(e *corpus.Entry) *contradict.Reading {
+	if r, ok := s.readings[e.Rule]; ok {
+		return r
+	}
+	if s.readings == nil || len(s.readings) == maxReadings {
+		s.readings = map[*rule.Rule]*contradict.Reading{}
+	}
+	r := contradict.Read(e.Rule)
+	s.readings[e.Rule] = r
+	return r
 }
 
 // look compares rules with those near them. Rules that are not current any more give no observations.
@@ -107,12 +124,11 @@ func (s *search) compare(ctx context.Context, view *corpus.View, e *corpus.Entry
 		conflicts[id] = c
 		add(id)
 	}
-	reading := contradict.Read(e.Rule)
 	var out []observation
 	var questions []question
 	for _, other := range others {
 		c := conflicts[other.Rule.ID]
-		o, open := s.test(e, other, reading, c)
+		o, open := s.test(e, other, c)
 		switch {
 		case o.outcome != conflict && s.asked[pairOf(o.rule, o.other)]: // the comparison from the other side has asked
 		case open && s.model != nil:
@@ -126,7 +142,7 @@ func (s *search) compare(ctx context.Context, view *corpus.View, e *corpus.Entry
 
 // test compares two rules by the tests; c is their stored conflict, or nil. open reports that the tests find nothing and that
 // the model has not answered about the pair as it is now.
-func (s *search) test(e, other *corpus.Entry, reading *contradict.Reading, c *store.Conflict) (o observation, open bool) {
+func (s *search) test(e, other *corpus.Entry, c *store.Conflict) (o observation, open bool) {
 	o = observe(e, other)
 	o.related = related(e, other)
 	if o.related {
@@ -135,7 +151,7 @@ func (s *search) test(e, other *corpus.Entry, reading *contradict.Reading, c *st
 	if rel := stated(e, other); rel != nil && (c == nil || c.RelationshipID != rel.ID) {
 		return o.of(rel, e, other), false
 	}
-	if f, ok := contradict.Compare(reading, contradict.Read(other.Rule)); ok {
+	if f, ok := contradict.Compare(s.reading(e), s.reading(other)); ok {
 		o.outcome, o.foundBy, o.reason, o.confidence = conflict, string(f.Kind), f.Reason, f.Confidence
 		return o, false
 	}

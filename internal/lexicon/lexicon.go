@@ -75,13 +75,16 @@ func Third(w string) string {
 
 // table is the meanings of words.
 type table struct {
-	senses    map[string][]int32 // by the word behind its part of speech; the most frequent first
-	opposites map[string][]int32
+	senses    map[Part]map[string][]int32 // by the word; the most frequent first
+	opposites map[Part]map[string][]int32
 	parents   map[int32][]int32 // what a meaning is a kind of
 }
 
 var meanings = sync.OnceValue(func() *table {
-	t := &table{senses: make(map[string][]int32, 30_000), opposites: map[string][]int32{}, parents: make(map[int32][]int32, 30_000)}
+	t := &table{senses: map[Part]map[string][]int32{}, opposites: map[Part]map[string][]int32{}, parents: make(map[int32][]int32, 30_000)}
+	for _, p := range parts {
+		t.senses[p], t.opposites[p] = make(map[string][]int32, 10_000), map[string][]int32{}
+	}
 	for line := range strings.Lines(unpack(sensesFile)) {
 		f := strings.Fields(line)
 		if f[1] == "<" {
@@ -89,10 +92,10 @@ var meanings = sync.OnceValue(func() *table {
 			t.parents[from] = append(t.parents[from], to)
 			continue
 		}
-		key := f[1] + f[0]
-		t.senses[key] = numbers(f[2])
+		p := Part(f[1])
+		t.senses[p][f[0]] = numbers(f[2])
 		if len(f) > 3 {
-			t.opposites[key] = numbers(f[3])
+			t.opposites[p][f[0]] = numbers(f[3])
 		}
 	}
 	return t
@@ -127,9 +130,9 @@ const (
 // parts are all of them.
 var parts = []Part{Noun, VerbPart, Adjective}
 
-// bases returns the forms that a word may be an inflection of, itself first: keys and key, stored and store.
+// bases returns the forms that a word may be an inflection of: key of keys, stor and store of stored.
 func bases(w string) []string {
-	out := []string{w}
+	var out []string
 	for _, cut := range inflections {
 		stem, ok := strings.CutSuffix(w, cut.end)
 		if !ok || len(stem) < 2 {
@@ -146,10 +149,13 @@ func bases(w string) []string {
 // inflections are ends of words, and what the base form has in their place.
 var inflections = []struct{ end, base string }{{"s", ""}, {"es", ""}, {"ies", "y"}, {"ed", ""}, {"ed", "e"}, {"ied", "y"}, {"ing", ""}, {"ing", "e"}}
 
-// of returns the meanings that a table has of a word.
-func of(senses map[string][]int32, p Part, w string) []int32 {
+// of returns the meanings that a table has of a word, or else of a form that it may be an inflection of.
+func of(meanings map[string][]int32, w string) []int32 {
+	if found := meanings[w]; len(found) > 0 {
+		return found
+	}
 	for _, b := range bases(w) {
-		if found := senses[string(p)+b]; len(found) > 0 {
+		if found := meanings[b]; len(found) > 0 {
 			return found
 		}
 	}
@@ -161,8 +167,11 @@ func of(senses map[string][]int32, p Part, w string) []int32 {
 func Same(a, b string) bool {
 	t := meanings()
 	for _, p := range parts {
-		x, y := of(t.senses, p, a), of(t.senses, p, b)
-		if len(x) > 0 && len(y) > 0 && (slices.Contains(y, x[0]) || slices.Contains(x, y[0])) {
+		x := of(t.senses[p], a)
+		if len(x) == 0 {
+			continue
+		}
+		if y := of(t.senses[p], b); len(y) > 0 && (slices.Contains(y, x[0]) || slices.Contains(x, y[0])) {
 			return true
 		}
 	}
@@ -174,17 +183,17 @@ func Done(w string) bool {
 	if !strings.HasSuffix(w, "ed") && !strings.HasSuffix(w, "en") {
 		return false
 	}
-	return slices.ContainsFunc(bases(w)[1:], func(b string) bool {
+	return slices.ContainsFunc(bases(w), func(b string) bool {
 		is, _ := Verb(b)
 		return is
-	}) || len(of(meanings().senses, Adjective, w)) > 0
+	}) || len(of(meanings().senses[Adjective], w)) > 0
 }
 
 // Opposite reports whether two words, inflected or not, mean the opposite of each other, as include and excluded do.
 func Opposite(a, b string) bool {
 	t := meanings()
 	for _, p := range parts {
-		if meet(of(t.opposites, p, a), of(t.senses, p, b)) || meet(of(t.opposites, p, b), of(t.senses, p, a)) {
+		if meet(of(t.opposites[p], a), of(t.senses[p], b)) || meet(of(t.opposites[p], b), of(t.senses[p], a)) {
 			return true
 		}
 	}
@@ -197,7 +206,7 @@ const highest = 4
 // Kind reports whether the first meaning of a noun is a kind of a frequent meaning of another, as doctor is of person, within a few steps.
 func Kind(a, b string) bool {
 	t := meanings()
-	kind, above := of(t.senses, Noun, a), of(t.senses, Noun, b)
+	kind, above := of(t.senses[Noun], a), of(t.senses[Noun], b)
 	if len(kind) == 0 || len(above) == 0 {
 		return false
 	}
