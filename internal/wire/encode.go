@@ -14,7 +14,7 @@ import (
 	"tenet/internal/rule"
 )
 
-// Encoded is what [AppendJSON] encodes.
+// Encoded has the types that [AppendJSON] encodes.
 type Encoded interface {
 	*EvaluationRecord | *rule.Evaluation | *SubmissionAnswer
 }

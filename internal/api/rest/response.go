@@ -94,7 +94,7 @@ func encodeTo(buf *bytes.Buffer, v any) {
 	}
 }
 
-// writeText is [encodeTo] for what is answered most.
+// writeText is [encodeTo] for the most frequent answers.
 func writeText[T wire.Encoded](buf *bytes.Buffer, v T) {
 	buf.Write(append(wire.AppendJSON(buf.AvailableBuffer(), v, false), '\n'))
 }
