@@ -22,6 +22,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	"github.com/google/go-containerregistry/pkg/v1/validate"
 	"github.com/sassoftware/go-rpmutils"
 )
 
@@ -283,8 +286,38 @@ func TestImage(t *testing.T) {
 	if !pool.AppendCertsFromPEM(authorities()) || strings.Count(string(authorities()), "BEGIN CERTIFICATE") < 80 {
 		t.Error("the image has too few authorities")
 	}
+	layers, err := image.Layers()
+	if err != nil || len(layers) != 2 {
+		t.Fatalf("%d layers, %v", len(layers), err)
+	}
+	for _, l := range layers {
+		if kind, err := l.MediaType(); err != nil || kind != types.OCILayerZStd {
+			t.Errorf("a layer is %s, %v", kind, err)
+		}
+	}
 	if err := r.image(); err != nil {
 		t.Fatal(err)
+	}
+	index, err := layout.ImageIndexFromPath(filepath.Join(r.work, "image"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := validate.Index(index); err != nil {
+		t.Error(err)
+	}
+}
+
+// An image of more than 28 MB is no release.
+func TestImageIsSmall(t *testing.T) {
+	r := sample(t)
+	noise := make([]byte, maxImage)
+	_, _ = rand.Read(noise) // it fails never
+	path := filepath.Join(t.TempDir(), "tenet")
+	if err := os.WriteFile(path, noise, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.imageOf(built{platform{"linux", "amd64"}, path}); err == nil || !strings.Contains(err.Error(), "28.0 are good") {
+		t.Errorf("a large image: %v", err)
 	}
 }
 
