@@ -7,6 +7,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,7 +15,6 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
 func main() {
@@ -33,7 +33,7 @@ func unpack(dir, architecture string) error {
 	if err != nil {
 		return err
 	}
-	if err := validate.Image(image); err != nil {
+	if err := whole(image); err != nil {
 		return err
 	}
 	config, err := image.ConfigFile()
@@ -51,6 +51,47 @@ func unpack(dir, architecture string) error {
 	}
 	fmt.Fprintf(os.Stderr, "%s\n", text)
 	return files.Close()
+}
+
+// whole checks the digests of layers, as stored and as unpacked.
+func whole(image v1.Image) error {
+	config, err := image.ConfigFile()
+	if err != nil {
+		return err
+	}
+	layers, err := image.Layers()
+	if err != nil {
+		return err
+	}
+	for i, l := range layers {
+		digest, err := l.Digest()
+		if err != nil {
+			return err
+		}
+		if err := sums(l.Compressed, digest); err != nil {
+			return err
+		}
+		if err := sums(l.Uncompressed, config.RootFS.DiffIDs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sums compares the digest of a stream.
+func sums(open func() (io.ReadCloser, error), want v1.Hash) error {
+	stream, err := open()
+	if err != nil {
+		return err
+	}
+	got, _, err := v1.SHA256(stream)
+	if err := errors.Join(err, stream.Close()); err != nil {
+		return err
+	}
+	if got != want {
+		return fmt.Errorf("a layer has the digest %s, not %s", got, want)
+	}
+	return nil
 }
 
 // find returns the image of a layout for Linux on a machine.
