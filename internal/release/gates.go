@@ -122,18 +122,18 @@ func approvals(ctx context.Context, from store.ReleaseReader, projectID, id stri
 // CheckGates returns the results of a snapshot at the gates of an environment that are set. With simulates false, the newest simulation of the
 // snapshot against the active one answers for the risk gate, and without one the gate is pending.
 func (r *Releases) CheckGates(ctx context.Context, projectID, id string, environment wire.Environment, simulates bool) ([]wire.GateResult, error) {
-	results, _, err := r.checkGates(ctx, projectID, id, environment, simulates)
+	results, _, err := checkGates(ctx, r, projectID, id, environment, simulates)
 	return results, err
 }
 
-// passage is what the results of gates hold for.
+// passage is the state for which the results of gates hold.
 type passage struct {
 	gates  []byte // as they are stored
 	active string // the snapshot that the risk gate compared with; empty without that gate
 }
 
-// checkGates is CheckGates, and returns what its results hold for.
-func (r *Releases) checkGates(ctx context.Context, projectID, id string, environment wire.Environment, simulates bool) ([]wire.GateResult, *passage, error) {
+// checkGates is [Releases.CheckGates], and returns the passage too.
+func checkGates(ctx context.Context, r *Releases, projectID, id string, environment wire.Environment, simulates bool) ([]wire.GateResult, *passage, error) {
 	body, err := r.store.Releases.Gates(ctx, projectID, string(environment))
 	if err != nil {
 		return nil, nil, err
@@ -281,7 +281,7 @@ func riskResult(s *wire.Simulation, most wire.Risk) wire.GateResult {
 
 // pass refuses a deployment that does not pass the gates; the error names every gate's result.
 func (r *Releases) pass(ctx context.Context, projectID, id string, environment wire.Environment) (*passage, error) {
-	results, by, err := r.checkGates(ctx, projectID, id, environment, true)
+	results, by, err := checkGates(ctx, r, projectID, id, environment, true)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package relay_test
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,8 +14,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tenet/internal/gateway/relay"
 )
@@ -111,11 +108,22 @@ func TestConnectionsThatTheServerCloses(t *testing.T) {
 	}
 }
 
-// Answers are streams; their connections are used again.
+// Answers are streams, which end after the answer; their connections are used again.
 func TestConnectionsAreUsedAgain(t *testing.T) {
-	m := newServer()
 	var opened atomic.Int64
-	s := httptest.NewUnstartedServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return m }, nil))
+	ended := make(chan struct{})
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var m struct {
+			ID json.RawMessage `json:"id"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&m); err != nil {
+			t.Error(err)
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{}}\n\n", m.ID)
+		_ = http.NewResponseController(w).Flush()
+		<-ended
+	}))
 	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateNew {
 			opened.Add(1)
@@ -127,15 +135,28 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	in, toGateway := io.Pipe()
+	fromGateway, out := io.Pipe()
 	b := newBench(t)
-	through, _ := connect(t, overLines(t, func(ctx context.Context, in io.Reader, out io.Writer) error {
-		return relay.New(b.cfg).Remote(ctx, in, out, relay.Remote{URL: u, Client: relay.NewClient()})
-	}), "2025-11-25")
-	const calls = 30
+	over := make(chan error, 1)
+	go func() {
+		over <- relay.New(b.cfg).Remote(t.Context(), in, out, relay.Remote{URL: u, Client: relay.NewClient()})
+	}()
+	lines := bufio.NewReader(fromGateway)
+	const calls = 10
 	for i := range calls {
-		call(t, through, "echo", "text", i)
+		_, _ = fmt.Fprintf(toGateway, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo"}}`+"\n", i)
+		if got, err := lines.ReadString('\n'); err != nil || !strings.Contains(got, `"result":{}`) {
+			t.Fatal(got, err)
+		}
+		ended <- struct{}{}
+		time.Sleep(20 * time.Millisecond) // the end is on its way
 	}
 	if n := opened.Load(); n > calls/2 {
 		t.Errorf("%d calls one after the other took %d connections", calls, n)
+	}
+	_ = toGateway.Close()
+	if err := <-over; err != nil {
+		t.Error(err)
 	}
 }
