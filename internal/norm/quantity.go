@@ -36,6 +36,8 @@ type Quantity struct {
 	Place Place
 	Text  string // as it is written
 	Span
+
+	lasting bool // says for how long
 }
 
 // Apart reports whether no number is in both.
@@ -105,6 +107,18 @@ var units = sync.OnceValue(func() map[string]scale {
 	add("eur", 1, "eur euro euros")
 	add("usd", 1, "usd dollar dollars")
 	add("gbp", 1, "gbp pound pounds")
+	add("gram", .001, "mg milligram milligrams")
+	add("gram", 1, "g gram grams")
+	add("gram", 1000, "kg kilo kilos kilogram kilograms")
+	add("gram", 1e6, "tonne tonnes")
+	add("pound", 1, "lb lbs")
+	add("litre", .001, "ml millilitre millilitres milliliter milliliters")
+	add("litre", 1, "litre litres liter liters")
+	add("degree", 1, "degree degrees °c")
+	add("km/h", 1, "km/h kph")
+	add("times", 1, "times")
+	add("metre", .001, "mm millimetre millimetres")
+	add("metre", .01, "cm centimetre centimetres")
 	add("metre", 1, "m metre metres meter meters")
 	add("metre", 1000, "km")
 	add(clock, 1, clock)
@@ -201,7 +215,11 @@ func momentAt(words []placed, i int, n float64, unit string) (Quantity, bool) {
 		}
 		to += 3
 	}
-	return take(words, from, to, Quantity{Unit: unit, Interval: bound.interval(n)}), true
+	q := Quantity{Unit: unit, Interval: bound.interval(n)}
+	if words[from].text == "until" {
+		q.Place = InPredicate // and no condition, as in "until it is approved"
+	}
+	return take(words, from, to, q), true
 }
 
 // take makes a quantity of the words from from to before to.
@@ -260,9 +278,9 @@ const (
 var (
 	boundsBefore = phrases(map[side]string{
 		atMost: "no more than|not more than|no longer than|not longer than|no later than|not later than|no greater than|no larger than|no higher than|" +
-			"no older than|not older than|not to exceed|at most|a maximum of|maximum of|maximum length of|maximum|max|up to|within|limited to|capped at|<=",
+			"no older than|not older than|not to exceed|at most|as much as|as many as|as high as|as late as|a maximum of|maximum of|maximum length of|maximum|max|up to|within|limited to|capped at|<=",
 		under:   "less than|fewer than|shorter than|smaller than|lower than|younger than|earlier than|under|below|<",
-		atLeast: "no less than|not less than|no fewer than|not fewer than|no shorter than|not shorter than|no earlier than|at least|a minimum of|minimum of|minimum length of|minimum|min|>=",
+		atLeast: "no less than|not less than|no fewer than|not fewer than|no shorter than|not shorter than|no earlier than|at least|as short as|as little as|as few as|as low as|as early as|a minimum of|minimum of|minimum length of|minimum|min|>=",
 		over:    "more than|greater than|longer than|larger than|older than|higher than|bigger than|later than|exceeding|exceeds|exceed|above|over|beyond|>",
 		exact:   "exactly|every|each|of",
 	})
@@ -321,6 +339,15 @@ func quantitiesOf(words []placed) []Quantity {
 			n, ok = article(words, i)
 		}
 		if !ok {
+			n, unit, ok = often(words, i)
+		}
+		if ok && i+3 < len(words) && words[i+1].text == "and" && i > 0 && words[i-1].text == "between" {
+			if q, ok := between(words, i, n); ok {
+				out = append(out, q)
+				continue
+			}
+		}
+		if !ok {
 			continue
 		}
 		if unit == clock || unit == monthDay {
@@ -344,8 +371,36 @@ func article(words []placed, i int) (float64, bool) {
 	switch words[i-1].text {
 	case "within", "for", "after", "than", "least", "most":
 		return 1, true
+	case "half": // no longer than half an hour
+		words[i-1].used = true
+		return .5, true
 	}
 	return 0, false
+}
+
+// between reads "between 2 and 8 degrees" at the first number.
+func between(words []placed, i int, least float64) (Quantity, bool) {
+	most, unit, ok := numberOf(words[i+2].text)
+	if !ok || least > most {
+		return Quantity{}, false
+	}
+	u, end, _ := unitAt(words, i+2, unit)
+	if u.unit == "" {
+		return Quantity{}, false
+	}
+	return take(words, i-1, max(end, i+3), Quantity{Unit: u.unit, Place: words[i].place, Interval: Interval{Lo: least * u.factor, Hi: most * u.factor}}), true
+}
+
+// often reads once and twice as numbers of times: "at most once", "retry twice". Elsewhere once means as soon as.
+func often(words []placed, i int) (n float64, unit string, ok bool) {
+	switch words[i].text {
+	case "twice":
+		return 2, "times", true
+	case "once":
+		ok := words[i].end != 0 || i+1 == len(words) || i > 0 && (words[i-1].text == "most" || words[i-1].text == "least" || words[i-1].text == "than" || words[i-1].text == "only")
+		return 1, "times", ok && i > 0 && words[i-1].text != "at"
+	}
+	return 0, "", false
 }
 
 func quantityAt(words []placed, i int, n float64, unit string) (Quantity, bool) {
@@ -378,7 +433,11 @@ func quantityAt(words []placed, i int, n float64, unit string) (Quantity, bool) 
 	if from > 0 && words[from-1].text == "after" && u.unit == "time" {
 		words[from-1].used = true // after 30 seconds is no order of events
 	}
-	return take(words, from, to, Quantity{Unit: u.unit, Place: words[i].place, Interval: bound.interval(n * u.factor)}), true
+	place := words[i].place
+	if u.unit == "times" && words[i].text == "once" {
+		place = InPredicate
+	}
+	return take(words, from, to, Quantity{Unit: u.unit, Place: place, Interval: bound.interval(n * u.factor), lasting: lasting && words[i-1].text == "for"}), true
 }
 
 // beforeCount reports whether a number behind a word counts what follows, as in "by two people", and does not name it, as in
