@@ -169,7 +169,7 @@ dist: ## Build the files of a release into dist/: archives, deb, rpm, image, whe
 
 .PHONY: test-dist
 test-dist: ## Build a release for this machine, install each file into an empty place, and get a verdict
-	@cd tools/dist && GOWORK=off CGO_ENABLED=0 go test .
+	@cd tools/dist && GOWORK=off CGO_ENABLED=0 go test ./...
 	@scripts/test-dist.sh
 
 .PHONY: test-chart
