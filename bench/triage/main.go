@@ -1,5 +1,5 @@
 // Command triage measures which share of broken rules is judged where many rules apply: ranking chooses the rules that are asked about
-// first, and a model of known recall stands for triage. It prints the table of docs/quality.md.
+// first, and a stand-in of known recall does triage. It prints the table of docs/quality.md.
 package main
 
 import (
@@ -189,7 +189,7 @@ type fixed struct{ view *corpus.View }
 
 func (f fixed) View(context.Context, string) (*corpus.View, error) { return f.view, nil }
 
-// model stands for triage and the judge: it knows which rule is broken, names it with a given recall and one in fifty of the others, and
+// model is a stand-in for triage and the judge: it knows which rule is broken, names it with a given recall and one in fifty of the others, and
 // denies it if it is asked. Which it names follows from their ids, so that a run can be repeated.
 type model struct {
 	broken, id string
