@@ -139,6 +139,10 @@ bench-search: ## Measure how well and how fast rules are found (COLLECTIONS=dir,
 bench-discovery: ## Measure how well and how fast rules are found in texts (DISCOVERY=dir)
 	CGO_ENABLED=0 go run ./bench/discovery -data='$(DISCOVERY)'
 
+.PHONY: bench-triage
+bench-triage: ## Measure which broken rules are judged among 2,000, by ranking and with triage of known recall (EVALCASES=files, FILLER=file)
+	CGO_ENABLED=0 go run ./bench/triage $(if $(FILLER),-filler='$(FILLER)') $(or $(EVALCASES),$(wildcard ../shared/data/code-rules/*.jsonl ../shared/data/fact-rules/*.jsonl))
+
 .PHONY: bench-commands
 bench-commands: ## Measure how many harmful and harmless commands the starter rules stop (COMMANDS=dir)
 	CGO_ENABLED=0 go run ./bench/commands -data='$(COMMANDS)'
@@ -165,7 +169,7 @@ dist: ## Build the files of a release into dist/: archives, deb, rpm, image, whe
 
 .PHONY: test-dist
 test-dist: ## Build a release for this machine, install each file into an empty place, and get a verdict
-	@cd tools/dist && GOWORK=off CGO_ENABLED=0 go test .
+	@cd tools/dist && GOWORK=off CGO_ENABLED=0 go test ./...
 	@scripts/test-dist.sh
 
 .PHONY: test-chart

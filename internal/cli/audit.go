@@ -45,7 +45,7 @@ func (k *auditAcceptCommand) Run(ctx context.Context, s *session) error {
 	}
 	return s.with(ctx, keepsData, func(c *client.Client) error {
 		corpus, err := client.Call(ctx, c, op.AcceptCorpus, wire.AcceptCorpus{Reason: k.Reason})
-		return noted(s, k.output, corpus, err, func(corpus wire.Corpus) string { return fmt.Sprintf("the project has %d rules", corpus.Rules) })
+		return noted(s, k.output, corpus, err, func(corpus wire.Corpus) string { return "the project has " + amount(corpus.Rules, "rule") })
 	})
 }
 

@@ -37,7 +37,7 @@ func (k *cacheStatsCommand) Run(ctx context.Context, s *session, c *client.Clien
 }
 
 func printCache(s *session, stats wire.CacheStats) error {
-	text := fmt.Sprintf("project %s: %d verdicts, %.1f MiB", stats.ProjectID, stats.Count, float64(stats.Bytes)/(1<<20))
+	text := fmt.Sprintf("project %s: %s, %.1f MiB", stats.ProjectID, amount(stats.Count, "verdict"), float64(stats.Bytes)/(1<<20))
 	if stats.Oldest != nil && stats.Newest != nil {
 		text += fmt.Sprintf(", made %s to %s", day(*stats.Oldest), day(*stats.Newest))
 	}
@@ -109,7 +109,7 @@ func deleteVerdicts(ctx context.Context, s *session, o output, remove func(*clie
 	return s.with(ctx, keepsData, func(c *client.Client) error {
 		d, err := remove(c)
 		return show(s, o, d, err, func(s *session, d wire.CacheDeleted) error {
-			_, err := fmt.Fprintf(s.out, "%d verdicts deleted\n", d.Deleted)
+			_, err := fmt.Fprintf(s.out, "%s deleted\n", amount(d.Deleted, "verdict"))
 			return err
 		})
 	})

@@ -65,6 +65,9 @@ func pageOf(answer any) (project string, page []string) {
 	case changedRule:
 		return "", []string{"rules", a.RuleID}
 	case rule.Evaluation:
+		if a.Bundle != "" {
+			return "", nil // an edge has no console
+		}
 		return a.ProjectID, []string{"evaluations", a.EvaluationID}
 	case wire.EvaluationRecord:
 		if a.Evaluation != nil {

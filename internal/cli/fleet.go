@@ -127,7 +127,7 @@ func (k *fleetForgetCommand) Run(ctx context.Context, s *session, c *client.Clie
 		return err
 	}
 	if e.Report.Spool > 0 && !k.Yes {
-		text := fmt.Sprintf("%d records waited at %s when it last reported, %s; after this the server would not take them", e.Report.Spool, line(e.Name), e.SeenAt.Format(time.DateTime))
+		text := fmt.Sprintf("%s waited at %s when it last reported, %s; after this the server would not take them", amount(e.Report.Spool, "record"), line(e.Name), e.SeenAt.Format(time.DateTime))
 		switch {
 		case !isTerminal(s.stdin):
 			return errors.New(text + "; wait for them, or give --yes")

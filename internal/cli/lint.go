@@ -125,7 +125,7 @@ func printFindings(s *session, found []linted, looked int) error {
 			fmt.Fprintf(&b, "%s %s%s: %s\n", s.bold(line(l.Rule)), s.yellow(f.Code), text, line(f.Message))
 		}
 	}
-	fmt.Fprintf(&b, "%d rules looked at, %d could be clearer\n", looked, len(found))
+	fmt.Fprintf(&b, "%s looked at, %d could be clearer\n", amount(looked, "rule"), len(found))
 	_, err := s.out.Write([]byte(b.String()))
 	return err
 }

@@ -65,7 +65,7 @@ type privacyFindCommand struct {
 func (k *privacyFindCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	p, err := client.Call(ctx, c, op.FindPerson, k.ref())
 	return show(s, k.output, &p, err, func(s *session, p *wire.PersonKept) error {
-		s.note("%d records since %s (tenet evaluations list --personal-key %s)", p.Records, p.Since.Format(time.DateOnly), p.Key)
+		s.note("%s since %s (tenet evaluations list --personal-key %s)", amount(p.Records, "record"), p.Since.Format(time.DateOnly), p.Key)
 		for _, h := range p.Holds {
 			s.note("the legal hold %s keeps them: %s", h.ID, line(h.Reason))
 		}
@@ -91,7 +91,7 @@ proofs stay valid. A legal hold that covers one of the records refuses it.
 func (k *privacyForgetCommand) Run(ctx context.Context, s *session, c *client.Client) error {
 	p, err := client.Call(ctx, c, op.ForgetPerson, wire.ForgetPerson{PersonRef: k.ref(), Reason: k.Reason})
 	return show(s, k.output, &p, err, func(s *session, p *wire.ForgottenPerson) error {
-		s.note("forgotten in %d records", p.Records)
+		s.note("forgotten in %s", amount(p.Records, "record"))
 		_, err := fmt.Fprintln(s.out, p.Key)
 		return err
 	})
@@ -137,7 +137,7 @@ func (k *privacyRotateCommand) Run(ctx context.Context, s *session) error {
 	}
 	return noted(s, k.output, r, err, func(r rotatedPrivacy) string {
 		if r.Retired {
-			return fmt.Sprintf("%d keys of people are encrypted under the new key; the older one opens none of them", r.People)
+			return fmt.Sprintf("keys of people that are encrypted under the new key now: %d; the older one opens none of them", r.People)
 		}
 		return "the file has a new key: give a copy to each node, then run tenet privacy rotate-key --retire"
 	})

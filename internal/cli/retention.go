@@ -179,7 +179,7 @@ func printHold(s *session, h *rule.LegalHold) error {
 	if h.Evaluations == nil { // of an older server
 		h.Evaluations = new(int)
 	}
-	s.note("%s: covers %d evaluations (%s)", holdState(h), *h.Evaluations, holdWords(h))
+	s.note("%s: covers %s (%s)", holdState(h), amount(*h.Evaluations, "evaluation"), holdWords(h))
 	_, err := fmt.Fprintln(s.out, h.ID)
 	return err
 }

@@ -55,10 +55,11 @@ func importAll(ctx context.Context, s *session, c *client.Client, files *ruleFil
 	if divided > 0 {
 		s.note("relationships connect %d rules, more than a part of the plan takes: a circle among them is found when they are applied", divided)
 	}
-	if all.Federation != nil {
-		s.note("the plan is made in parts: it leaves out the federation nodes")
+	left, err := p.planNodes(all, most)
+	if left > 0 {
+		s.note("%d of the rules that change are named by federation nodes, and a part of the plan takes %d: the plan leaves out the nodes", left, most)
 	}
-	return p.total, nil
+	return p.total, err
 }
 
 // parts is an import in parts.
@@ -132,21 +133,22 @@ func (p *parts) run(f *wire.RuleFile, size int) error {
 	return nil
 }
 
-var numberedPlace = regexp.MustCompile(`\b(rules|cases)\[(\d{1,9})\]`)
+// numberedPlace finds places of rules and cases, but not those of the rules that a node names, such as federation[0].rules[3].
+var numberedPlace = regexp.MustCompile(`(^|[^.\w])(rules|cases)\[(\d{1,9})\]`)
 
 // inWhole rewrites the places of rules and cases in a text.
 func inWhole(text string, rules, cases func(int) int) string {
 	return numberedPlace.ReplaceAllStringFunc(text, func(m string) string {
 		part := numberedPlace.FindStringSubmatch(m)
 		place := rules
-		if part[1] == "cases" {
+		if part[2] == "cases" {
 			place = cases
 		}
-		n, err := strconv.Atoi(part[2])
+		n, err := strconv.Atoi(part[3])
 		if place == nil || err != nil {
 			return m
 		}
-		return fmt.Sprintf("%s[%d]", part[1], place(n))
+		return fmt.Sprintf("%s%s[%d]", part[1], part[2], place(n))
 	})
 }
 

@@ -186,6 +186,55 @@ func (p *parts) plan(f *wire.RuleFile, size, most int) (divided int, err error) 
 	return divided, nil
 }
 
+// planNodes plans the federation of a file, after its rules: the nodes may name rules that are new or differ from the stored ones, so these go with them.
+// It returns how many those are if there are more than a part takes; then it plans nothing.
+func (p *parts) planNodes(f *wire.RuleFile, most int) (left int, err error) {
+	if f.Federation == nil {
+		return 0, nil
+	}
+	g := newGraph(f)
+	named := map[int]bool{}
+	g.namedBy(f.Federation, named)
+	part := wire.RuleFile{Federation: f.Federation}
+	var places []int
+	for i := range p.total.Changes {
+		at := g.changed(&p.total.Changes[i])
+		if at < 0 || !named[at] {
+			continue
+		}
+		delete(named, at)
+		in := f.Rules[at]
+		in.Relationships = nil
+		part.Rules, places = append(part.Rules, in), append(places, at)
+	}
+	if len(part.Rules) > most {
+		return len(part.Rules), nil
+	}
+	got, err := client.ImportRules(p.ctx, p.client, &part, p.query)
+	if err != nil {
+		return 0, renumbered(err, "", func(i int) int { return places[i] }, nil)
+	}
+	p.total.Federation, p.total.Silenced = got.Federation, got.Silenced
+	return 0, nil
+}
+
+// namedBy adds the places of the rules that nodes and those below them name.
+func (g *graph) namedBy(nodes []wire.FileNode, places map[int]bool) {
+	for i := range nodes {
+		n := &nodes[i]
+		names := slices.Clone(n.Rules)
+		for _, o := range n.Overrides {
+			names = append(names, o.Rule, o.InsteadOf)
+		}
+		for _, name := range names {
+			if at, ok := g.find(name); ok {
+				places[at] = true
+			}
+		}
+		g.namedBy(n.Children, places)
+	}
+}
+
 // try plans a part: rules with their cases, and without being counted the other rules of the file that they name.
 func (p *parts) try(g *graph, part group) error {
 	if len(part.rules)+len(part.cases) == 0 {

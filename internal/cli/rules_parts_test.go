@@ -33,12 +33,22 @@ func TestImportInParts(t *testing.T) {
 		}
 		fmt.Fprintf(&circle, "  - {slug: C-%d, statement: Claim %d must be checked.%s}\n", i, i, to)
 	}
+	// Nodes name rules of several parts, some of them new.
+	const nodes = "federation:\n  - name: acme\n    level: organization\n    rules: [P-0, P-20, P-3, N-1]\n    children: [{name: payments, overrides: [{rule: N-2, instead_of: P-20}]}]\n"
+	federated := strings.Replace(text, "cases:\n", "  - {slug: N-1, statement: Refunds must be approved.}\n  - {slug: N-2, statement: Refunds below 5 must be approved., severity: HIGH}\ncases:\n", 1) + nodes
+	var many []string
+	for i := range 15 {
+		many = append(many, fmt.Sprintf("P-%d", i))
+	}
+	crowded := strings.Replace(federated, "P-0, P-20, P-3", strings.Join(many, ", ")+", P-20", 1)
 	other := strings.ReplaceAll(strings.Replace(text, "Payment 3 must", "Payment 3 has to", 1), "amount: 0", "amount: -1")
 	dir := folder(t, map[string]string{
 		"rules.yaml": text, "bad.yaml": strings.Replace(text, "to: P-3}", "to: P-99}", 1), "unnamed.yaml": strings.Replace(text, "slug: P-4\n    ", "", 1),
 		"nocase.yaml": strings.Replace(text, "rule: P-7, name: b", "rule: Q-7, name: b", 1), "circle.yaml": circle.String(), "other.yaml": other,
+		"federated.yaml": federated, "crowded.yaml": crowded, "nonode.yaml": strings.Replace(federated, "P-3, N-1", "P-3, N-9", 1),
 	})
-	s := &session{out: io.Discard, err: io.Discard, env: lookup(nil), globals: &globals{Data: t.TempDir()}}
+	var said strings.Builder
+	s := &session{out: io.Discard, err: &said, env: lookup(nil), globals: &globals{Data: t.TempDir()}}
 	try := func(name string, q wire.ImportQuery) (result rule.ImportResult, err error) {
 		files, err := loadRules(t.Context(), dir+"/"+name, nil)
 		if err != nil {
@@ -61,6 +71,9 @@ func TestImportInParts(t *testing.T) {
 		if _, err := try(name, wire.ImportQuery{DryRun: true}); rule.CodeOf(err) != rule.CodeInvalid || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), name+":") {
 			t.Errorf("a dry run of %s: %v", name, err)
 		}
+	}
+	if got, err := try("crowded.yaml", wire.ImportQuery{DryRun: true}); err != nil || got.Created != 27 || got.Federation != nil || !strings.Contains(said.String(), "18 of the rules that change are named by federation nodes") {
+		t.Errorf("more rules of nodes than a part takes: %d created, %+v, %v, %q", got.Created, got.Federation, err, said.String())
 	}
 	if _, err := try("bad.yaml", wire.ImportQuery{}); rule.CodeOf(err) == "" || !strings.Contains(err.Error(), "P-99") || !strings.Contains(err.Error(), "run it again") ||
 		!strings.Contains(err.Error(), "bad.yaml:") {
@@ -94,6 +107,19 @@ func TestImportInParts(t *testing.T) {
 	}
 	if _, err := try("rules.yaml", wire.ImportQuery{Mode: "create"}); err == nil {
 		t.Error("--create-only is taken")
+	}
+	if _, err := try("nonode.yaml", wire.ImportQuery{DryRun: true}); err == nil || !strings.Contains(err.Error(), "N-9") {
+		t.Errorf("a node with a rule that is nowhere: %v", err)
+	}
+	plan, err := try("federated.yaml", wire.ImportQuery{DryRun: true})
+	if err != nil || plan.Created != 2 || len(plan.Federation) != 2 || plan.Federation[0].Action != "create" || plan.Federation[1].Path != "acme/payments" {
+		t.Fatalf("a plan with nodes: %d created, %+v, %v", plan.Created, plan.Federation, err)
+	}
+	if did, err := try("federated.yaml", wire.ImportQuery{}); err != nil || fmt.Sprint(did.Federation[1].Attached) != fmt.Sprint(plan.Federation[1].Attached) || (did.Silenced == nil) != (plan.Silenced == nil) {
+		t.Errorf("nodes: planned %+v, done %+v, %v", plan.Federation, did.Federation, err)
+	}
+	if plan, err := try("federated.yaml", wire.ImportQuery{DryRun: true}); err != nil || plan.Created+plan.Updated+len(plan.Federation) != 0 {
+		t.Errorf("nodes as they are: %+v, %v", plan, err)
 	}
 	// A part names only some of the rules, so it must not retire the others.
 	for _, q := range []wire.ImportQuery{{Prune: true}, {Prune: true, DryRun: true}} {

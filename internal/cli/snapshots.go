@@ -54,7 +54,7 @@ func (k *snapshotsCreateCommand) Run(ctx context.Context, s *session, c *client.
 	made, err := client.Call(ctx, c, op.CreateSnapshot, wire.CreateSnapshot{Name: k.Name, Description: k.Description})
 	done()
 	return show(s, k.output, made, err, func(s *session, made wire.Snapshot) error {
-		_, err := fmt.Fprintf(s.out, "%s  %d rules  %s\n", made.ID, made.RuleCount, made.ContentHash)
+		_, err := fmt.Fprintf(s.out, "%s  %s  %s\n", made.ID, amount(made.RuleCount, "rule"), made.ContentHash)
 		return err
 	})
 }

@@ -174,7 +174,7 @@ func (t *testRun) printText(failed int, took time.Duration) error {
 }
 
 // amount is a number of things.
-func amount(n int, thing string) string {
+func amount[N int | int64](n N, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}

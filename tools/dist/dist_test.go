@@ -11,6 +11,7 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
@@ -22,6 +23,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	"github.com/klauspost/compress/zstd"
 	"github.com/sassoftware/go-rpmutils"
 )
 
@@ -283,8 +286,50 @@ func TestImage(t *testing.T) {
 	if !pool.AppendCertsFromPEM(authorities()) || strings.Count(string(authorities()), "BEGIN CERTIFICATE") < 80 {
 		t.Error("the image has too few authorities")
 	}
+	layers, err := image.Layers()
+	if err != nil || len(layers) != 2 {
+		t.Fatalf("%d layers, %v", len(layers), err)
+	}
+	for _, l := range layers {
+		if kind, err := l.MediaType(); err != nil || kind != types.OCILayerZStd {
+			t.Errorf("a layer is %s, %v", kind, err)
+		}
+	}
 	if err := r.image(); err != nil {
 		t.Fatal(err)
+	}
+	manifest, err := image.Manifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, l := range manifest.Layers {
+		blob, err := os.ReadFile(filepath.Join(r.work, "image", "blobs", "sha256", l.Digest.Hex))
+		if err != nil {
+			t.Fatal(err)
+		}
+		z, err := zstd.NewReader(bytes.NewReader(blob), zstd.WithDecoderMaxWindow(8<<20))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := sha256.New()
+		if _, err := io.Copy(sum, z); err != nil || hex.EncodeToString(sum.Sum(nil)) != config.RootFS.DiffIDs[i].Hex {
+			t.Errorf("layer %d is not what the configuration says (%v)", i, err)
+		}
+		z.Close()
+	}
+}
+
+// An image of more than 28 MB is no release.
+func TestImageIsSmall(t *testing.T) {
+	r := sample(t)
+	noise := make([]byte, maxImage)
+	_, _ = rand.Read(noise) // it fails never
+	path := filepath.Join(t.TempDir(), "tenet")
+	if err := os.WriteFile(path, noise, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.imageOf(built{platform{"linux", "amd64"}, path}); err == nil || !strings.Contains(err.Error(), "28.0 are good") {
+		t.Errorf("a large image: %v", err)
 	}
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/pem"
 	"fmt"
 	"io"
@@ -11,12 +10,14 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/google/go-containerregistry/pkg/compression"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
+	"github.com/klauspost/compress/zstd"
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
@@ -24,7 +25,7 @@ import (
 const nobody = 65532
 
 // maxImage bounds the compressed layers of one platform, in bytes.
-const maxImage = 30 << 20
+const maxImage = 28_000_000
 
 // image writes the container image of all Linux platforms as an OCI layout in a tar file.
 func (r *release) image() error {
@@ -105,13 +106,13 @@ func (r *release) imageOf(b built) (v1.Image, error) {
 		}
 		size += n
 		if image, err = mutate.Append(image, mutate.Addendum{
-			Layer: layer, MediaType: types.OCILayer, History: v1.History{Created: v1.Time{Time: r.time}, CreatedBy: "make dist"},
+			Layer: layer, MediaType: types.OCILayerZStd, History: v1.History{Created: v1.Time{Time: r.time}, CreatedBy: "make dist"},
 		}); err != nil {
 			return nil, err
 		}
 	}
 	if size > maxImage {
-		return nil, fmt.Errorf("the image for %s has %d MiB compressed; at most %d are good", b, size>>20, maxImage>>20)
+		return nil, fmt.Errorf("the image for %s has %.1f MB compressed; at most %.1f are good", b, float64(size)/1e6, maxImage/1e6)
 	}
 	config, err := image.ConfigFile()
 	if err != nil {
@@ -132,14 +133,22 @@ func (r *release) imageOf(b built) (v1.Image, error) {
 	return mutate.ConfigFile(image, config)
 }
 
-// layer compresses files.
+// layer compresses files with zstd, which makes an eighth less of a program than gzip; containerd, CRI-O, Podman, and Docker since 23 take it.
 func (r *release) layer(files []file) (v1.Layer, error) {
-	var buffer bytes.Buffer
-	if err := writeTar(&buffer, r.time, files); err != nil {
+	var packed bytes.Buffer
+	// One goroutine and a window of 8 MiB, which each decoder must have: equal files become equal bytes.
+	z, err := zstd.NewWriter(&packed, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(8<<20))
+	if err != nil {
 		return nil, err
 	}
-	return tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(buffer.Bytes())), nil },
-		tarball.WithCompressionLevel(gzip.DefaultCompression), tarball.WithMediaType(types.OCILayer))
+	if err := writeTar(z, r.time, files); err != nil {
+		return nil, err
+	}
+	if err := z.Close(); err != nil {
+		return nil, err
+	}
+	return tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(packed.Bytes())), nil },
+		tarball.WithCompression(compression.ZStd), tarball.WithMediaType(types.OCILayerZStd))
 }
 
 // authorities are the roots that Mozilla trusts for servers, without those that it trusts in part.
