@@ -105,9 +105,13 @@ func (w *Writer) enqueue(p *waiting) error {
 // Close writes the records that wait and ends the writer.
 func (w *Writer) Close() {
 	w.mu.Lock()
+	again := w.closed
 	w.closed = true
 	w.mu.Unlock()
 	w.busy.Wait()
+	if !again {
+		w.pool.Close()
+	}
 }
 
 // run writes a queue until it is empty.

@@ -8,10 +8,13 @@ import "time"
 const idleTime = 10 * time.Second
 
 // Pool has goroutines that wait for functions. Their number is not bounded: a function never waits for a goroutine.
-type Pool struct{ next chan func() }
+type Pool struct {
+	next  chan func()
+	ended chan struct{}
+}
 
 // NewPool returns a pool without goroutines.
-func NewPool() *Pool { return &Pool{next: make(chan func())} }
+func NewPool() *Pool { return &Pool{next: make(chan func()), ended: make(chan struct{})} }
 
 // Go runs a function on a goroutine that waits, or else on a new one.
 func (p *Pool) Go(f func()) {
@@ -21,6 +24,9 @@ func (p *Pool) Go(f func()) {
 		go p.work(f)
 	}
 }
+
+// Close ends the goroutines that wait, and each other one after its function. No function may follow; call it once.
+func (p *Pool) Close() { close(p.ended) }
 
 // work runs functions until none has come for a while.
 func (p *Pool) work(f func()) {
@@ -32,6 +38,8 @@ func (p *Pool) work(f func()) {
 		select {
 		case f = <-p.next:
 		case <-idle.C:
+			return
+		case <-p.ended:
 			return
 		}
 	}

@@ -37,5 +37,12 @@ func TestPool(t *testing.T) {
 		if n := runtime.NumGoroutine() - before; n != 0 {
 			t.Errorf("%d goroutines are left after a minute", n)
 		}
+		p.Go(func() {})
+		synctest.Wait()
+		p.Close()
+		synctest.Wait()
+		if n := runtime.NumGoroutine() - before; n != 0 {
+			t.Errorf("%d goroutines are left after the end", n)
+		}
 	})
 }
