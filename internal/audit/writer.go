@@ -12,6 +12,7 @@ import (
 
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/worker"
 )
 
 // maxBatch bounds how many records one transaction writes.
@@ -36,6 +37,7 @@ type Writer struct {
 	queues map[string][]*waiting // not empty or being written, by project; "" on a serial database
 	closed bool
 	busy   sync.WaitGroup // one for each queue
+	pool   *worker.Pool   // of the goroutines that write queues
 
 	pending int       // records whose callers wait
 	moved   time.Time // when one was last written, or the first began to wait
@@ -51,7 +53,7 @@ type waiting struct {
 
 // NewWriter returns a Writer. Call [Writer.Close] to end it.
 func NewWriter(db Database) *Writer {
-	return &Writer{db: db, queues: map[string][]*waiting{}}
+	return &Writer{db: db, queues: map[string][]*waiting{}, pool: worker.NewPool()}
 }
 
 // Append returns once the record is durable. On an error the record is not in the chain, except that after the end of
@@ -91,7 +93,11 @@ func (w *Writer) enqueue(p *waiting) error {
 	list, running := w.queues[name]
 	w.queues[name] = append(list, p)
 	if !running {
-		w.busy.Go(func() { w.run(name) })
+		w.busy.Add(1)
+		w.pool.Go(func() {
+			defer w.busy.Done()
+			w.run(name)
+		})
 	}
 	return nil
 }
@@ -99,9 +105,13 @@ func (w *Writer) enqueue(p *waiting) error {
 // Close writes the records that wait and ends the writer.
 func (w *Writer) Close() {
 	w.mu.Lock()
+	again := w.closed
 	w.closed = true
 	w.mu.Unlock()
 	w.busy.Wait()
+	if !again {
+		w.pool.Close()
+	}
 }
 
 // run writes a queue until it is empty.

@@ -40,8 +40,9 @@ var table = map[string]row{
 	"edge":         {layer: block, imports: []string{"bundle", "bundle/place", "checkpoint", "rule", "store"}}, // evaluation from bundles
 	"bundle/place": {layer: block, imports: []string{"bundle", "checkpoint", "rule"}},
 
-	"audit":      {layer: block, imports: []string{"audit/tree", "rule", "store"}},
+	"audit":      {layer: block, imports: []string{"audit/tree", "rule", "store", "worker"}},
 	"audit/tree": {layer: block},
+	"worker":     {layer: block}, // goroutines that stay
 	"auth":       {layer: block, imports: []string{"audit", "rule", "store"}},
 	"blocks":     {layer: block},
 	"change":     {layer: block, imports: []string{"audit", "auth", "corpus", "rule", "store"}},
@@ -67,7 +68,7 @@ var table = map[string]row{
 	"git":                 {layer: block, imports: []string{"charset", "diff"}},
 	"gateway":             {layer: block, imports: []string{"rule", "text", "wire"}}, // what a call of a tool is to rules, and a refusal
 	"gateway/pin":         {layer: block, imports: []string{"rule"}},
-	"gateway/relay":       {layer: surface, imports: []string{"client", "gateway", "gateway/pin", "rule", "text", "wire"}, tests: []string{"app", "config"}},
+	"gateway/relay":       {layer: surface, imports: []string{"client", "gateway", "gateway/pin", "rule", "text", "wire", "worker"}, tests: []string{"app", "config"}},
 	"hook":                {layer: block, imports: []string{"gateway", "hook/guard", "report", "rule", "shell", "subject", "wire"}},
 	"hook/guard":          {layer: block, imports: []string{"hook/settings", "shell"}}, // what would take the hooks out
 	"hook/settings":       {layer: block, imports: []string{"rule"}},

@@ -17,6 +17,7 @@ import (
 	"tenet/internal/gateway/pin"
 	"tenet/internal/rule"
 	"tenet/internal/wire"
+	"tenet/internal/worker"
 )
 
 // Config sets up a gateway. Server, Ask and Note are required.
@@ -50,6 +51,7 @@ type Config struct {
 type Gateway struct {
 	cfg      Config
 	reports  sync.WaitGroup // that are under way
+	judges   *worker.Pool   // of the goroutines that have calls evaluated
 	withheld heldTools
 	// shut is true if the project demanded with the last evaluation that hooks do not let pass what could not be judged.
 	shut atomic.Bool
@@ -60,7 +62,7 @@ func New(cfg Config) *Gateway {
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = 30 * time.Second
 	}
-	return &Gateway{cfg: cfg}
+	return &Gateway{cfg: cfg, judges: worker.NewPool()}
 }
 
 // refusal is why a call does not pass.

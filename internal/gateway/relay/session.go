@@ -132,7 +132,7 @@ func (s *Session) request(ctx context.Context, m *message) *step {
 		return st
 	}
 	st.ready = make(chan struct{})
-	go func() {
+	s.g.judges.Go(func() {
 		defer close(st.ready)
 		no := s.g.held(a.call)
 		if no == nil {
@@ -145,7 +145,7 @@ func (s *Session) request(ctx context.Context, m *message) *step {
 		if s.take(m.id, a) { // else it was cancelled, and nobody waits for an answer
 			st.answer = no.reply(m, m.method)
 		}
-	}()
+	})
 	return st
 }
 
