@@ -143,6 +143,10 @@ bench-search: ## Measure how well and how fast rules are found (COLLECTIONS=dir,
 bench-discovery: ## Measure how well and how fast rules are found in texts (DISCOVERY=dir)
 	CGO_ENABLED=0 go run ./bench/discovery -data='$(DISCOVERY)'
 
+.PHONY: bench-triage
+bench-triage: ## Measure which broken rules are judged among 2,000, by ranking and with triage of known recall (EVALCASES=files, FILLER=file)
+	CGO_ENABLED=0 go run ./bench/triage $(if $(FILLER),-filler='$(FILLER)') $(or $(EVALCASES),$(wildcard ../shared/data/code-rules/*.jsonl ../shared/data/fact-rules/*.jsonl))
+
 .PHONY: bench-commands
 bench-commands: ## Measure how many harmful and harmless commands the starter rules stop (COMMANDS=dir)
 	CGO_ENABLED=0 go run ./bench/commands -data='$(COMMANDS)'

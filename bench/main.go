@@ -86,6 +86,9 @@ func throughput(ctx context.Context, o options) error {
 	if _, err := s.importRules(ctx, corpus(10_000, 100)); err != nil {
 		return err
 	}
+	if err := s.settle(ctx); err != nil {
+		return err
+	}
 	fmt.Printf("## 10,000 rules, %s a phase\n\n", o.duration)
 	fmt.Println("| request | clients | requests/s | p50 ms | p99 ms |")
 	fmt.Println("|---|---|---|---|---|")

@@ -42,7 +42,7 @@ func peers(ctx context.Context, o options) error {
 			server     *server
 			body       func(int) []byte
 		}{
-			{"OPA, decision log to a file", "/v1/data/payments", opa, func(i int) []byte { return encode(map[string]any{"input": payment(i)}) }},
+			{"OPA, decision log to a file", "/v1/data/payments", opa, func(i int) []byte { return payment("input", i) }},
 			{"Tenet, server, records synced", "/api/v1/evaluate", tenet, paymentRequest},
 			{"Tenet, edge, records synced and shipped", "/api/v1/evaluate", edge, paymentRequest},
 		} {
@@ -68,6 +68,9 @@ func edgeAlone(ctx context.Context, o options) error {
 	}
 	defer tenet.stop()
 	if _, err := tenet.importRules(ctx, corpus(10_000, 100)); err != nil {
+		return err
+	}
+	if err := tenet.settle(ctx); err != nil {
 		return err
 	}
 	edge, err := tenet.edge(ctx)
@@ -155,12 +158,12 @@ func policy() string {
 	return b.String()
 }
 
-// payment is one that differs from the others.
-func payment(i int) map[string]any {
-	return map[string]any{"amount": 500 + i%900, "approvals": i % 4, "reference": fmt.Sprintf("P-%d", i), "currency": "EUR", "requester": "ann", "country": "DE"}
+// payment is one that differs from the others, under the name that its server expects.
+func payment(name string, i int) []byte {
+	return fmt.Appendf(nil, `{"%s":{"amount":%d,"approvals":%d,"reference":"P-%d","currency":"EUR","requester":"ann","country":"DE"}}`, name, 500+i%900, i%4, i)
 }
 
-func paymentRequest(i int) []byte { return encode(map[string]any{"facts": payment(i)}) }
+func paymentRequest(i int) []byte { return payment("facts", i) }
 
 // edge deploys the rules of a server and starts an edge that takes them.
 func (s *server) edge(ctx context.Context) (*server, error) {

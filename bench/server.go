@@ -247,15 +247,16 @@ func (s *server) phase(ctx context.Context, clients int, d time.Duration, path s
 	r := &result{}
 	began := time.Now()
 	for range clients {
+		conn, err := s.connect(ctx)
+		if err != nil {
+			return nil, err
+		}
 		wg.Go(func() {
-			var times []time.Duration
+			defer func() { _ = conn.Close() }()
+			times := make([]time.Duration, 0, 1<<16)
 			for time.Since(began) < d {
 				at := time.Now()
-				status, answer, err := s.post(ctx, path, body(int(next.Add(1))))
-				if err == nil && status != http.StatusOK {
-					err = fmt.Errorf("status %d: %.300s", status, answer)
-				}
-				if err != nil {
+				if err := conn.post(path, body(int(next.Add(1)))); err != nil {
 					mu.Lock()
 					failed = err
 					mu.Unlock()

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"database/sql"
 	"os"
 	"os/exec"
 	"strings"
@@ -32,7 +33,7 @@ func TestAnOlderAndThisVersionServeTogether(t *testing.T) {
 	for name, n := range map[string]*node{"older": older, "this": this} {
 		w.examine(t, n.client(t))
 		for line := range strings.Lines(n.log.String()) {
-			if strings.Contains(line, "level=ERROR") {
+			if strings.Contains(line, "level=ERROR") && !(n == older && clientHasGone(line)) {
 				t.Errorf("the log of the %s one says %s", name, line)
 			}
 		}
@@ -66,6 +67,12 @@ func TestAnOlderAndThisVersionServeTogether(t *testing.T) {
 	if len(w.rules) == 0 || len(w.evaluations) == 0 || len(w.deployed) == 0 {
 		t.Error("nothing was written")
 	}
+}
+
+// clientHasGone reports whether a line of an older version is about a request that its client gave up. Up to commit 7c3b60ce a statement could find that its transaction
+// was rolled back a moment before it saw that the request had ended, and took that for a fault. The contract tests of the store have the case ("cancelled contexts").
+func clientHasGone(line string) bool {
+	return strings.Contains(line, "request failed") && strings.Contains(line, sql.ErrTxDone.Error())
 }
 
 func startOlder(t *testing.T, program, dsn string) *node {

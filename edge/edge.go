@@ -12,6 +12,7 @@
 package edge
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -242,7 +243,7 @@ type recorder struct{ sink Sink }
 // Append implements evaluate.Recorder.
 func (r recorder) Append(ctx context.Context, rec audit.Record) error {
 	err := r.sink.Write(ctx, Record{
-		ID: rec.ID, ProjectID: rec.ProjectID, Kind: rec.Kind, At: rec.At, Actor: rec.Actor, Verdict: rec.Verdict, Mode: rec.Mode, Body: rec.Body,
+		ID: rec.ID, ProjectID: rec.ProjectID, Kind: rec.Kind, At: rec.At, Actor: rec.Actor, Verdict: rec.Verdict, Mode: rec.Mode, Body: bytes.Clone(rec.Body),
 	})
 	if err != nil {
 		return rule.Errorf(rule.CodeUnavailable, "the record of the evaluation cannot be stored: %w", err)

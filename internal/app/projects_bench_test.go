@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -21,8 +22,11 @@ import (
 
 	"tenet/internal/app"
 	"tenet/internal/config"
+	"tenet/internal/conflict"
 	"tenet/internal/rule"
+	"tenet/internal/store"
 	"tenet/internal/store/litetest"
+	"tenet/internal/store/sqlstore"
 	"tenet/internal/wire"
 )
 
@@ -75,15 +79,21 @@ func BenchmarkManyProjects(b *testing.B) {
 // serveFolder starts a node on the database of a folder.
 func serveFolder(b *testing.B, dir string) (a *app.App, stop func()) {
 	b.Helper()
+	a, stop = openFolder(b, dir)
+	if err := a.Start(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	return a, stop
+}
+
+// openFolder makes a node on the database of a folder, which answers but does no work in the background.
+func openFolder(b *testing.B, dir string) (a *app.App, stop func()) {
+	b.Helper()
 	cfg, err := config.Load("", none, map[string]string{"data": dir, "listen": "127.0.0.1:0", "no_seed": "true"})
 	if err != nil {
 		b.Fatal(err)
 	}
-	a, err = app.New(b.Context(), cfg, slog.New(slog.DiscardHandler), app.Options{Env: none})
-	if err == nil {
-		err = a.Start(b.Context())
-	}
-	if err != nil {
+	if a, err = app.New(b.Context(), cfg, slog.New(slog.DiscardHandler), app.Options{Env: none}); err != nil {
 		b.Fatal(err)
 	}
 	return a, func() {
@@ -120,10 +130,12 @@ func askNode(a *app.App, method, path string, body any) *httptest.ResponseRecord
 	return w
 }
 
-// fillProjects makes the projects that the database does not have, and waits until jobs have looked at their rules.
+// fillProjects makes the projects that the database does not have. No background jobs run meanwhile, and those that look for conflicts are cancelled: they are
+// not what is measured.
 func fillProjects(b *testing.B, dir string, projects int) {
 	b.Helper()
-	a, stop := serveFolder(b, dir)
+	a, stop := openFolder(b, dir)
+	defer cancelSearches(b, dir)
 	defer stop()
 	var next atomic.Int64
 	var filling sync.WaitGroup
@@ -152,15 +164,27 @@ func fillProjects(b *testing.B, dir string, projects int) {
 		})
 	}
 	filling.Wait()
-	for range 1200 { // ten minutes at most
-		var counts wire.JobCounts
-		if err := json.Unmarshal(askNode(a, http.MethodGet, "/api/v1/jobs/counts?project_id=*", nil).Body.Bytes(), &counts); err != nil {
-			b.Fatal(err)
-		}
-		if !strings.Contains(fmt.Sprint(counts), "conflicts.find") {
-			return
-		}
-		time.Sleep(500 * time.Millisecond)
+}
+
+// cancelSearches cancels the jobs that look for conflicts.
+func cancelSearches(b *testing.B, dir string) {
+	b.Helper()
+	s, err := sqlstore.OpenSQLite(b.Context(), dir, sqlstore.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for left := true; left && err == nil; {
+		err = s.Update(b.Context(), func(tx store.Tx) error {
+			jobs, _, err := tx.Jobs.Find(b.Context(), store.JobFilter{Every: true, State: store.JobQueued, Kind: conflict.FindKind, Limit: 1000})
+			for i := 0; i < len(jobs) && err == nil; i++ {
+				_, err = tx.Jobs.Cancel(b.Context(), jobs[i].ProjectID, jobs[i].ID, time.Now())
+			}
+			left = len(jobs) > 0
+			return err
+		})
+	}
+	if err := errors.Join(err, s.Close()); err != nil {
+		b.Fatal(err)
 	}
 }
 

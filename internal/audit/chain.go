@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -112,8 +113,20 @@ func BodyHash(body []byte) string {
 
 // Compress compresses bytes as the chain compresses bodies.
 func Compress(b []byte) []byte {
-	return encoder.EncodeAll(b, make([]byte, 0, len(b)/3+64)) // records take less
+	memory, _ := compressed.Get().(*[]byte)
+	out := encoder.EncodeAll(b, (*memory)[:0])
+	if *memory = out; cap(out) > maxCompressed {
+		return out
+	}
+	defer compressed.Put(memory)
+	return bytes.Clone(out)
 }
+
+// compressed is memory for [Compress].
+var compressed = sync.Pool{New: func() any { return new([]byte) }}
+
+// maxCompressed bounds the memory that is kept for [Compress], in bytes.
+const maxCompressed = 64 << 10
 
 // Decompress is the inverse of [Compress]. It fails if the bytes are damaged.
 func Decompress(b []byte) ([]byte, error) { return decoder.DecodeAll(b, nil) }

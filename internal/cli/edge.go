@@ -81,6 +81,11 @@ func (k *edgeCommand) serve(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
+	flush, err := trace(ctx, s, log)
+	if err != nil {
+		return err
+	}
+	defer flush()
 	kept := tune(s, edgeReserve)
 	defer runtime.KeepAlive(kept)
 	least, err := failModes(&cfg)

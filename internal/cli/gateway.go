@@ -203,12 +203,7 @@ func (k *gatewayMCP) remote(s *session) (relay.Remote, error) {
 		}
 		header.Add(strings.TrimSpace(name), value)
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = 64
-	return relay.Remote{URL: u, Header: header, Client: &http.Client{
-		Transport:     transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // headers stay with the server that is named
-	}}, nil
+	return relay.Remote{URL: u, Header: header, Client: relay.NewClient()}, nil
 }
 
 // tokenVar holds the token that clients of a gateway on an address that others reach must send.

@@ -57,17 +57,11 @@ func (k *serveCommand) serve(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	flush, err := telemetry.Open(ctx, s.env, version())
+	flush, err := trace(ctx, s, log)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
-		defer cancel()
-		if err := flush(stopping); err != nil {
-			log.WarnContext(stopping, "the last traces could not be sent", slog.Any("error", err))
-		}
-	}()
+	defer flush()
 	kept := tune(s, serverReserve)
 	defer runtime.KeepAlive(kept)
 	least, err := failModes(&cfg)
@@ -97,6 +91,21 @@ func (k *serveCommand) serve(ctx context.Context, s *session) error {
 	}
 	log.InfoContext(ctx, "stopping")
 	return nil
+}
+
+// trace begins to send traces if the environment asks for them. The returned function sends the last ones.
+func trace(ctx context.Context, s *session, log *slog.Logger) (flush func(), err error) {
+	stop, err := telemetry.Open(ctx, s.env, version())
+	if err != nil {
+		return nil, err
+	}
+	return func() {
+		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
+		defer cancel()
+		if err := stop(stopping); err != nil {
+			log.WarnContext(stopping, "the last traces could not be sent", slog.Any("error", err))
+		}
+	}, nil
 }
 
 // untilStopped waits until ctx ends, and returns nil then, or until the HTTP server fails.

@@ -152,7 +152,7 @@ func (p *place) work() {
 	for len(p.queued()) > 0 {
 		var jobs []store.Job
 		err := p.store.Update(p.ctx, func(tx store.Tx) (err error) {
-			jobs, err = tx.Jobs.Claim(p.ctx, time.Now(), []string{conflict.FindKind}, "test", time.Now().Add(time.Hour), 10)
+			jobs, err = tx.Jobs.Claim(p.ctx, store.JobClaim{Now: time.Now(), Kinds: []string{conflict.FindKind}, Owner: "test", Lease: time.Now().Add(time.Hour), Limit: 10})
 			return err
 		})
 		if err != nil {

@@ -3,13 +3,16 @@ package corpus
 // maxRankTerms bounds the distinct terms of a subject that rules are ranked by.
 const maxRankTerms = 400
 
-// relevance is the BM25 score of each candidate against the query's terms, scaled to 0..1; nil without terms. It reads the
+// relevance is the BM25 score of each candidate against the query's terms, scaled to 0..1; nil without terms that may distinguish rules. It reads the
 // words of the candidates and no postings, so that rules that do not apply cost nothing.
 func (q *Query) relevance(x *index, found []candidate) []float64 {
 	if len(q.Terms) == 0 || len(found) == 0 {
 		return nil
 	}
 	r := x.lexicon().rankTerms(q.Terms)
+	if len(r.terms) == 0 {
+		return nil
+	}
 	scores := make([]float64, len(found))
 	highest := 0.0
 	marks := marksPool.Get().(*marks)

@@ -35,7 +35,11 @@ func (r *run) outline(ctx context.Context) error {
 
 // takeChecks takes the verdicts that a record or a check gives, and notes which rules they leave open.
 func (r *run) takeChecks(context.Context) error {
-	r.accounts = make([]ledger.Account, len(r.sel.chosen))
+	if r.room == nil { // the rules come from a record
+		r.room = &room{}
+	}
+	r.room.accounts = slices.Grow(r.room.accounts[:0], max(len(r.sel.chosen), r.req.MaxRules))
+	r.accounts = r.room.accounts[:len(r.sel.chosen)]
 	for i := range r.sel.chosen {
 		c := &r.sel.chosen[i]
 		v, a, decided := r.byRecord(c)

@@ -29,6 +29,7 @@ type Judge interface {
 
 // Recorder makes records durable; audit.Writer is one.
 type Recorder interface {
+	// Append may use the body of the record until it returns, and not after that.
 	Append(ctx context.Context, r audit.Record) error
 }
 

@@ -75,8 +75,8 @@ func setAside(r *run) {
 	if r.listAll || r.raw || r.recordedVerdict != nil || r.subject.Empty() || len(all) <= r.req.MaxRules {
 		return
 	}
-	r.sel.aside = make([]aside, 0, len(all))
-	r.sel.chosen = nil
+	r.room.aside, r.room.listed = slices.Grow(r.room.aside[:0], len(all)), slices.Grow(r.room.listed[:0], r.req.MaxRules)
+	r.sel.aside, r.sel.chosen = r.room.aside, r.room.listed
 	for i := range all {
 		if finding, ok := cleared(r, &all[i]); ok {
 			r.sel.aside = append(r.sel.aside, aside{&all[i], finding, nil})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 
 	"tenet/internal/audit"
 	"tenet/internal/auth"
@@ -44,7 +45,11 @@ func appendRecord(ctx context.Context, r *run) error {
 	if err != nil {
 		return err
 	}
-	entry := record.EntryOf(&rec)
+	memory, _ := bodies.Get().(*[]byte)
+	entry := record.EntryOf(&rec, (*memory)[:0])
+	if *memory = entry.Body; cap(*memory) <= maxBody {
+		defer bodies.Put(memory)
+	}
 	entry.Actor = auth.ActorFrom(ctx).Name
 	entry.Also = r.confirmation.also(r, entry.Actor)
 	if r.e.cfg.Publish != nil && violated(r.answer) {
@@ -56,6 +61,12 @@ func appendRecord(ctx context.Context, r *run) error {
 	}
 	return r.e.cfg.Recorder.Append(ctx, entry)
 }
+
+// bodies are memory for bodies of records, which the next record uses again: a recorder keeps none of it.
+var bodies = sync.Pool{New: func() any { return new([]byte) }}
+
+// maxBody bounds the body for which memory is kept, in bytes.
+const maxBody = 256 << 10
 
 // both returns a write that makes two others; either may be nil.
 func both(first, second func(ctx context.Context, tx store.Tx) error) func(ctx context.Context, tx store.Tx) error {

@@ -7,6 +7,7 @@ import (
 
 	"tenet/internal/check"
 	"tenet/internal/corpus"
+	"tenet/internal/ledger"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
 )
@@ -53,7 +54,12 @@ func (r *run) match(context.Context) error {
 }
 
 // room is memory for the rules of an evaluation, which the next evaluation uses again: it is most of what one would allocate.
-type room struct{ chosen []chosen }
+type room struct {
+	chosen   []chosen         // all that apply
+	listed   []chosen         // those that are not set aside, and those that the answer lists nevertheless
+	aside    []aside          // the others
+	accounts []ledger.Account // of the listed
+}
 
 // maxRoom bounds the rules for which memory is kept.
 const maxRoom = 1000
@@ -73,8 +79,11 @@ func leaveRoom(r *run) {
 		return
 	}
 	clear(r.room.chosen)
+	clear(r.room.listed[:cap(r.room.listed)])
+	clear(r.room.aside[:cap(r.room.aside)])
+	clear(r.room.accounts[:cap(r.room.accounts)])
 	rooms.Put(r.room)
-	r.room, r.sel = nil, selection{}
+	r.room, r.sel, r.accounts = nil, selection{}, nil
 }
 
 // silence takes out the rules that others override, and names both.

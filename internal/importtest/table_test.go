@@ -71,11 +71,12 @@ var table = map[string]row{
 	"hook":                {layer: block, imports: []string{"gateway", "hook/guard", "report", "rule", "shell", "subject", "wire"}},
 	"hook/guard":          {layer: block, imports: []string{"hook/settings", "shell"}}, // what would take the hooks out
 	"hook/settings":       {layer: block, imports: []string{"rule"}},
-	"job":                 {layer: block, imports: []string{"audit", "rule", "store"}},
-	"judge":               {layer: block, imports: []string{"diff", "judge/probe", "llm", "norm", "redact", "rule", "store", "subject"}, tests: []string{"catalog"}},
+	"job":                 {layer: block, imports: []string{"audit", "rule", "store", "turn"}},
+	"judge":               {layer: block, imports: []string{"diff", "judge/probe", "llm", "norm", "redact", "rule", "store", "subject", "turn"}, tests: []string{"catalog"}},
 	"judge/probe":         {layer: block, imports: []string{"rule"}}, // control rules, whose answers are known
 	"lex":                 {layer: block},
 	"rulefile":            {layer: block, imports: []string{"rule", "text", "wire"}, tests: []string{"catalog", "/packs"}}, // rule files: their form, schema and faults
+	"turn":                {layer: block},                                                                                  // places that groups take by turns
 	"telemetry":           {layer: block, imports: []string{"rule"}},                                                       // traces by OpenTelemetry
 	"tlsfile":             {layer: block, imports: []string{"rule"}},                                                       // certificates of the server, from files
 	"sso":                 {layer: block, imports: []string{"auth", "rule", "store", "text"}},                              // who people are, by identity providers
@@ -83,7 +84,7 @@ var table = map[string]row{
 	"lexicon":             {layer: block},                                                                                  // English words and what they mean, from WordNet
 	"lint":                {layer: block, imports: []string{"norm", "rule"}},
 	"llm":                 {layer: block, imports: []string{"telemetry"}},
-	"llm/provider":        {layer: block, imports: []string{"llm", "rule", "telemetry"}},
+	"llm/provider":        {layer: block, imports: []string{"llm", "rule", "telemetry", "turn"}},
 	"metric":              {layer: block},
 	"norm":                {layer: block, imports: []string{"corpus", "lexicon", "rule"}}, // one reading of a rule for contradictions, lint and judge
 	"redact":              {layer: block, imports: []string{"charset", "diff", "subject"}},
@@ -195,6 +196,7 @@ var table = map[string]row{
 	"/bench/lexicon":      {layer: command},
 	"/bench/discovery":    {layer: command, imports: []string{"discover/assistant", "discover/comment", "discover/policy", "discover/prose", "discover/source"}, tests: []string{"discover"}},
 	"/sdk/generate":       {layer: command},
+	"/bench/triage":       {layer: command, imports: []string{"auth", "check", "corpus", "evaluate", "judge", "ledger", "modeleval", "rule", "store", "subject", "wire"}},
 	"/bench/search":       {layer: command, imports: []string{"auth", "corpus", "document", "rule", "search", "store", "store/sqlstore", "wire"}},
 
 	"console/browsertest":   {layer: support},

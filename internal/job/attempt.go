@@ -13,6 +13,7 @@ import (
 
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/turn"
 )
 
 // attempt is one try at a job in this process.
@@ -29,7 +30,8 @@ type attempt struct {
 
 // begin starts an attempt at a claimed job. began is the start of its lease.
 func (r *Runner) begin(j store.Job, began time.Time) {
-	ctx, interrupt := context.WithCancelCause(context.WithValue(context.Background(), stoppingKey{}, r.stopping))
+	ctx := turn.With(context.WithValue(context.Background(), stoppingKey{}, r.stopping), j.ProjectID) // its calls to models take turns with those of others
+	ctx, interrupt := context.WithCancelCause(ctx)
 	a := &attempt{job: j, interrupt: interrupt, lastRenewed: began}
 	a.expiry = time.AfterFunc(time.Until(began.Add(r.cfg.Lease)), func() { interrupt(errLost) })
 	r.running[j.ID] = a

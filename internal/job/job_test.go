@@ -429,7 +429,7 @@ func TestJobsOfDeadNodesComeToAnEnd(t *testing.T) {
 		die := func() {
 			until(t, "a node has taken the job and died", func() (taken bool) {
 				err := b.s.Update(t.Context(), func(tx store.Tx) error {
-					got, err := tx.Jobs.Claim(t.Context(), b.clock.now(), []string{"deadly"}, "dead", b.clock.now().Add(time.Minute), 1)
+					got, err := tx.Jobs.Claim(t.Context(), store.JobClaim{Now: b.clock.now(), Kinds: []string{"deadly"}, Owner: "dead", Lease: b.clock.now().Add(time.Minute), Limit: 1})
 					taken = len(got) == 1
 					return err
 				})

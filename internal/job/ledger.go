@@ -54,7 +54,9 @@ func (t *ledger) write(ctx context.Context) error {
 		if err := t.rescue(ctx, tx); err != nil {
 			return err
 		}
-		t.claimed, err = tx.Jobs.Claim(ctx, t.now, t.r.kinds, t.r.owner, lease, t.free)
+		t.claimed, err = tx.Jobs.Claim(ctx, store.JobClaim{
+			Now: t.now, Kinds: t.r.kinds, Owner: t.r.owner, Lease: lease, Limit: t.free, Running: t.r.byProject(), Share: share(t.r.cfg.Workers), After: t.r.last,
+		})
 		return err
 	})
 }

@@ -75,6 +75,7 @@ type Runner struct {
 
 	// The fields below belong to the goroutine that runs the loop, until it ends.
 	running map[int64]*attempt
+	last    string     // the project of the last job that was claimed
 	ended   []*attempt // not written yet
 	rounds  map[string]time.Time
 	failing bool // the last transaction has failed
@@ -219,7 +220,8 @@ func (r *Runner) turn(woken, closing bool) bool {
 	}
 	r.failing = false
 	r.ended = nil
-	if len(t.claimed) > 0 {
+	if n := len(t.claimed); n > 0 {
+		r.last = t.claimed[n-1].ProjectID
 		r.idlePause, r.idleUntil = 0, time.Time{}
 	} else if t.claim {
 		r.idlePause = min(max(2*r.idlePause, r.cfg.Poll), longestIdle)
@@ -253,6 +255,18 @@ func (r *Runner) follow(t *ledger) {
 		r.begin(j, t.began)
 	}
 }
+
+// byProject counts the running jobs of each project.
+func (r *Runner) byProject() map[string]int {
+	counts := map[string]int{}
+	for _, a := range r.running {
+		counts[a.job.ProjectID]++
+	}
+	return counts
+}
+
+// share is how many of some workers the jobs of one project get: a quarter is left for those of others, which long jobs of one would otherwise keep waiting.
+func share(workers int) int { return workers - workers/4 }
 
 // toRenew lists the running jobs whose leases need renewal, with their progress.
 func (r *Runner) toRenew() []store.Job {

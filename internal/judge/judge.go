@@ -24,6 +24,7 @@ import (
 	"tenet/internal/redact"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
+	"tenet/internal/turn"
 	"tenet/internal/wire"
 )
 
@@ -39,7 +40,7 @@ type Config struct {
 	Timeout time.Duration
 	// TotalTimeout bounds all calls of one Decide together, waiting and repairs included; 0 means 90 s.
 	TotalTimeout time.Duration
-	// Concurrency is how many calls may run at once, over all subjects; 0 means 32.
+	// Concurrency is how many calls may run at once, over all subjects; 0 means 32. Projects whose calls wait are served by turns.
 	Concurrency int
 	// BatchSize is how many rules one call decides at most; 0 means 10. CRITICAL rules go alone.
 	BatchSize int
@@ -84,7 +85,7 @@ func orDefault[T int | time.Duration](v *T, def T) {
 type Judge struct {
 	cfg      Config
 	redactor *redact.Redactor
-	slots    chan struct{}
+	places   *turn.Places // of calls, by project
 	running  inFlight[Result]
 	triages  inFlight[Triaged]
 	// servers is the hash of the servers of the models; empty if they are the vendors' own.
@@ -96,7 +97,7 @@ type Judge struct {
 // New makes a judge.
 func New(cfg Config) *Judge {
 	cfg = cfg.withDefaults()
-	j := &Judge{cfg: cfg, redactor: redact.New(), slots: make(chan struct{}, cfg.Concurrency)}
+	j := &Judge{cfg: cfg, redactor: redact.New(), places: turn.New(cfg.Concurrency)}
 	_, _ = rand.Read(j.secret[:]) // never fails: crypto/rand ends the program instead
 	if model, confirm := serverOf(cfg.Model), serverOf(cfg.Confirm); model+confirm != "" {
 		j.servers = hashed(model, confirm)
@@ -170,7 +171,7 @@ func (j *Judge) Decide(ctx context.Context, s *subject.Subject, rules []*rule.Ru
 	d := j.newDecision(s, rules, j.cfg.plan().after(ctx), len(secrets))
 	d.caller = callerOf(ctx)
 	d.source = j.of(d.caller)
-	return j.running.join(ctx, d)
+	return j.running.join(turn.With(ctx, rules[0].ProjectID), d)
 }
 
 // Estimate returns the calls that Decide would make without stored verdicts and second looks. It makes none.

@@ -93,10 +93,8 @@ func (j *Judge) answer(ctx context.Context, q question, call *wire.ModelCall, re
 	if q.purpose == CallConfirm && j.cfg.Confirm != nil {
 		model = j.cfg.Confirm
 	}
-	select {
-	case j.slots <- struct{}{}:
-	case <-ctx.Done():
-		return llm.Response{}, rule.Errorf(rule.CodeUnavailable, "the time for the evaluation was up before the model was free: %w", ctx.Err())
+	if err := j.places.Take(ctx); err != nil {
+		return llm.Response{}, rule.Errorf(rule.CodeUnavailable, "the time for the evaluation was up before the model was free: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, j.cfg.Timeout)
 	defer cancel()
@@ -112,7 +110,7 @@ func (j *Judge) answer(ctx context.Context, q question, call *wire.ModelCall, re
 				r = result{err: rule.Errorf(rule.CodeUnavailable, "the model's client broke: %v", p)}
 			}
 			done <- r
-			<-j.slots
+			j.places.Give()
 		}()
 		r.resp, r.err = model.Complete(ctx, req)
 	}()

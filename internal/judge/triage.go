@@ -13,6 +13,7 @@ import (
 	"tenet/internal/ledger"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
+	"tenet/internal/turn"
 	"tenet/internal/wire"
 )
 
@@ -102,7 +103,7 @@ func (j *Judge) Triage(ctx context.Context, s *subject.Subject, rules []*rule.Ru
 	t := j.newTriage(s, rules, j.cfg.triagePlan(), len(secrets))
 	t.caller = callerOf(ctx)
 	t.source = j.of(t.caller)
-	return j.triages.join(ctx, t)
+	return j.triages.join(turn.With(ctx, rules[0].ProjectID), t)
 }
 
 // EstimateTriage returns the calls that Triage would make without stored answers and repairs. It makes none.

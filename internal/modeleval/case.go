@@ -35,6 +35,7 @@ type Case struct {
 	Hash string
 
 	Rule     *rule.Rule
+	Input    subject.Input // what Subject is built from
 	Subject  *subject.Subject
 	Expected rule.Verdict
 }
@@ -112,6 +113,7 @@ func parseCase(set string, line []byte) (Case, error) {
 		input.Files = []subject.InputFile{{Path: in.Path, Content: in.Code}}
 	}
 	var err error
+	c.Input = input
 	if c.Subject, err = subject.Build(input); err != nil {
 		return Case{}, err
 	}

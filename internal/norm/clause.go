@@ -1,9 +1,12 @@
 package norm
 
 import (
+	"cmp"
 	"slices"
 	"strings"
+	"sync"
 
+	"tenet/internal/lexicon"
 	"tenet/internal/rule"
 )
 
@@ -38,8 +41,10 @@ type Clause struct {
 	Head string
 	// Subject has the words for who or what is bound, Predicate those for the act, without Head, Condition those for when.
 	Subject, Predicate, Condition Set
-	Except                        []Set // the words of each exception
-	Quantities                    []Quantity
+	// Agent has the words of Predicate for who acts in a passive clause: "signed by managers".
+	Agent      Set
+	Except     []Set // the words of each exception
+	Quantities []Quantity
 
 	words []placed
 	all   Set               // all words, once the clause is read
@@ -83,7 +88,7 @@ func (c *Clause) Renamed(names map[string]string, turned bool) Clause {
 		}
 		return renamed
 	}
-	out.Subject, out.Predicate, out.Condition = set(c.Subject), set(c.Predicate), set(c.Condition)
+	out.Subject, out.Predicate, out.Condition, out.Agent = set(c.Subject), set(c.Predicate), set(c.Condition), set(c.Agent)
 	if n, ok := names[c.Head]; ok {
 		out.Head = n
 	}
@@ -162,7 +167,7 @@ var modals = map[string]Force{
 
 // verdicts are words that make a demand of their subject: "is forbidden". Below 0, they forbid.
 var verdicts = map[string]Force{
-	"required": Require, "needed": Require, "necessary": Require, "optional": Permit, "mandatory": Require, "obligatory": Require, "compulsory": Require, "recommended": Recommend, "allowed": Permit, "permitted": Permit,
+	"required": Require, "needed": Require, "necessary": Require, "optional": Permit, "exempt": Permit, "mandatory": Require, "obligatory": Require, "compulsory": Require, "recommended": Recommend, "allowed": Permit, "permitted": Permit,
 	"forbidden": -Require, "prohibited": -Require, "banned": -Require, "disallowed": -Require, "unacceptable": -Require, "discouraged": -Recommend,
 }
 
@@ -174,7 +179,7 @@ var commands = map[string]int{
 
 // readClause parses a part of a sentence. subject is that of an earlier part of the sentence.
 func readClause(part []word, first bool, subject Set) (Clause, bool) {
-	part = granted(part)
+	part = reserved(granted(part))
 	words := places(part)
 	own, at, next := findForce(words)
 	if own.force == 0 && !first && !own.negative {
@@ -198,10 +203,11 @@ func readClause(part []word, first bool, subject Set) (Clause, bool) {
 	}
 	var texts []string
 	for _, w := range part {
-		texts = append(texts, w.text)
+		texts = append(texts, cmp.Or(w.written, w.text))
 	}
 	c.Text, c.words = strings.Join(texts, " "), words
 	c.Quantities = quantitiesOf(words)
+	c.numbered(words)
 	c.fill(words)
 	if len(c.Subject) == 0 {
 		c.Subject = union(subject)
@@ -264,8 +270,12 @@ func (c *Clause) weigh(modality rule.Modality) {
 // fill sorts the words of a clause into its sets, once the words of its force and its quantities are marked as used.
 func (c *Clause) fill(words []placed) {
 	var exception Set
+	agent := false
 	for i := range words {
 		w := &words[i]
+		if !w.code && preposition[w.text] {
+			agent = c.Passive && w.text == "by" && w.place == InPredicate
+		}
 		if w.place == InException {
 			if exception == nil || words[i-1].place != InException {
 				exception = Set{}
@@ -280,8 +290,11 @@ func (c *Clause) fill(words []placed) {
 		if w.place == InPredicate && c.turn(words, i) {
 			continue
 		}
+		if w.place == InPredicate && states()[c.Head] && !w.code && lexicon.Done(w.text) && !noContent[w.text] {
+			c.Head = "" // to stay locked is to be locked
+		}
 		key := w.key()
-		if w.text == "only" {
+		if w.text == "only" && (i+1 >= len(words) || words[i+1].place != InCondition) { // only when something holds
 			c.Only = true
 		}
 		if base := denied(w.text); base != "" && w.place == InPredicate && !w.code {
@@ -290,7 +303,7 @@ func (c *Clause) fill(words []placed) {
 			continue
 		}
 		if key != "" {
-			c.forms[key] = w.text
+			c.forms[key] = w.base()
 		}
 		if key == "" || (len(c.Quantities) > 0 && measures[w.text]) {
 			continue
@@ -301,6 +314,12 @@ func (c *Clause) fill(words []placed) {
 		case InCondition:
 			c.Condition[key] = true
 		default:
+			if agent && w.text != "only" {
+				if c.Agent == nil {
+					c.Agent = Set{}
+				}
+				c.Agent[key] = true
+			}
 			c.act(key)
 		}
 	}
@@ -308,6 +327,14 @@ func (c *Clause) fill(words []placed) {
 	delete(c.Predicate, c.Head)
 	delete(c.Subject, c.Head)
 }
+
+// states are verbs before a participle that says what is done: to stay locked, to leave unlocked.
+var states = sync.OnceValue(func() map[string]bool {
+	return map[string]bool{Key("stay"): true, Key("remain"): true, Key("leave"): true, Key("left"): true}
+})
+
+// preposition are words that end who acts in a passive clause, or begin it.
+var preposition = list("by in on at for from with within into onto to of during after before")
 
 // turn reads words that turn a predicate into its opposite: without, and no.
 func (c *Clause) turn(words []placed, i int) bool {
@@ -336,6 +363,9 @@ func (c *Clause) act(key string) {
 // deny adds a content word of the predicate whose opposite is written.
 func (c *Clause) deny(key string) {
 	c.Negative = !c.Negative
+	if states()[c.Head] { // to leave unlocked is not to lock
+		c.Head = ""
+	}
 	c.Conditional = c.Conditional || c.Head != ""
 	c.put(key)
 }

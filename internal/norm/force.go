@@ -136,6 +136,7 @@ func (o ownForce) verdict(words []placed, i int) (v ownForce, end int) {
 	if v.named = true; end < len(words) && (words[end].text == "to" || words[end].text == "from") {
 		v.named = false
 		end++
+		v.passive = end < len(words) && isBe(words[end].text)
 	}
 	return v, end
 }
@@ -153,7 +154,7 @@ var waivable = list("required mandatory obligatory compulsory needed necessary")
 
 // settled makes a denied demand a permission.
 func (o ownForce) settled(verdict string) ownForce {
-	if o.negative && waivable[verdict] || verdict == "optional" {
+	if o.negative && waivable[verdict] || verdict == "optional" || verdict == "exempt" && !o.negative {
 		o.force, o.negative, o.waives = Permit, true, true
 	}
 	return o
@@ -164,9 +165,12 @@ func (o *ownForce) leading(subject []placed) {
 	for i := range subject {
 		switch subject[i].text {
 		case "no", "nobody", "none", "neither", "never":
+			if i+1 < len(subject) && (measures[subject[i+1].text] || subject[i+1].text == "longer") {
+				return // no more than three people
+			}
 			o.negative = !o.negative
 			return
-		case "only":
+		case "only", "alone": // doctors alone may
 			o.conditional = true
 			return
 		}

@@ -36,6 +36,8 @@ type Quantity struct {
 	Place Place
 	Text  string // as it is written
 	Span
+
+	lasting bool // says for how long
 }
 
 // Apart reports whether no number is in both.
@@ -105,6 +107,18 @@ var units = sync.OnceValue(func() map[string]scale {
 	add("eur", 1, "eur euro euros")
 	add("usd", 1, "usd dollar dollars")
 	add("gbp", 1, "gbp pound pounds")
+	add("gram", .001, "mg milligram milligrams")
+	add("gram", 1, "g gram grams")
+	add("gram", 1000, "kg kilo kilos kilogram kilograms")
+	add("gram", 1e6, "tonne tonnes")
+	add("pound", 1, "lb lbs")
+	add("litre", .001, "ml millilitre millilitres milliliter milliliters")
+	add("litre", 1, "litre litres liter liters")
+	add("degree", 1, "degree degrees °c")
+	add("km/h", 1, "km/h kph")
+	add("times", 1, "times")
+	add("metre", .001, "mm millimetre millimetres")
+	add("metre", .01, "cm centimetre centimetres")
 	add("metre", 1, "m metre metres meter meters")
 	add("metre", 1000, "km")
 	add(clock, 1, clock)
@@ -156,54 +170,6 @@ func numberOf(text string) (n float64, unit string, ok bool) {
 	return n, unit, true
 }
 
-// moment reads a time of the day, such as 9:30 and 5pm, or a day of the month, such as 5th.
-func moment(text string) (n float64, unit string, ok bool) {
-	if hours, minutes, found := strings.Cut(text, ":"); found {
-		h, err1 := strconv.Atoi(hours)
-		m, err2 := strconv.Atoi(minutes)
-		return float64(60*h + m), clock, err1 == nil && err2 == nil && len(minutes) == 2 && h < 25 && m < 60
-	}
-	for i, half := range []string{"am", "pm"} {
-		if hours, found := strings.CutSuffix(text, half); found {
-			h, err := strconv.Atoi(hours)
-			return float64(60 * (h%12 + 12*i)), clock, err == nil && h > 0 && h < 13
-		}
-	}
-	for _, end := range []string{"st", "nd", "rd", "th"} {
-		if day, found := strings.CutSuffix(text, end); found {
-			d, err := strconv.Atoi(day)
-			return float64(d), monthDay, err == nil && d > 0 && d < 32
-		}
-	}
-	return 0, "", false
-}
-
-// momentBounds are words before a moment.
-var momentBounds = map[string]side{"before": under, "until": atMost, "by": atMost, "after": over, "from": atLeast, "at": exact, "on": exact}
-
-// momentAt reads the words around a moment at i, of which some are used.
-func momentAt(words []placed, i int, n float64, unit string) (Quantity, bool) {
-	from, to, bound := i, i+1, exact
-	if from > 0 && words[from-1].text == "the" {
-		from--
-	}
-	if from == 0 {
-		return Quantity{}, false
-	}
-	bound, ok := momentBounds[words[from-1].text]
-	if !ok {
-		return Quantity{}, false
-	}
-	from--
-	if unit == monthDay {
-		if to+2 >= len(words) || words[to].text != "of" || words[to+2].text != "month" {
-			return Quantity{}, false
-		}
-		to += 3
-	}
-	return take(words, from, to, Quantity{Unit: unit, Interval: bound.interval(n)}), true
-}
-
 // take makes a quantity of the words from from to before to.
 func take(words []placed, from, to int, q Quantity) Quantity {
 	q.Span = Span{words[from].from, words[to-1].to}
@@ -217,32 +183,6 @@ func take(words []placed, from, to int, q Quantity) Quantity {
 	}
 	q.Text = strings.Join(text, " ")
 	return q
-}
-
-// weekDays are the days of the week from Monday on, and what lies between them.
-var weekDays = map[string]Interval{
-	"monday": {Lo: 1, Hi: 1}, "tuesday": {Lo: 2, Hi: 2}, "wednesday": {Lo: 3, Hi: 3}, "thursday": {Lo: 4, Hi: 4}, "friday": {Lo: 5, Hi: 5}, "saturday": {Lo: 6, Hi: 6},
-	"sunday": {Lo: 7, Hi: 7}, "weekend": {Lo: 6, Hi: 7}, "weekday": {Lo: 1, Hi: 5}, "workday": {Lo: 1, Hi: 5},
-}
-
-// daysAt reads days of the week at i: "on Fridays", "on working days". They say when a clause holds.
-func daysAt(words []placed, i int) (Quantity, bool) {
-	from, to := i, i+1
-	day, ok := weekDays[strings.TrimSuffix(words[i].text, "s")]
-	if (words[i].text == "working" || words[i].text == "business") && to < len(words) && words[to].text == "days" && from > 0 && words[from-1].text == "on" {
-		day, ok = weekDays["weekday"], true
-		to++
-	}
-	if !ok {
-		return Quantity{}, false
-	}
-	for from > 0 && (words[from-1].text == "on" || words[from-1].text == "a" || words[from-1].text == "every" || words[from-1].text == "the") {
-		from--
-	}
-	if from == i {
-		return Quantity{}, false
-	}
-	return take(words, from, to, Quantity{Unit: WeekDay, Interval: day, Place: InCondition}), true
 }
 
 // side is how a phrase bounds the number next to it.
@@ -260,9 +200,9 @@ const (
 var (
 	boundsBefore = phrases(map[side]string{
 		atMost: "no more than|not more than|no longer than|not longer than|no later than|not later than|no greater than|no larger than|no higher than|" +
-			"no older than|not older than|not to exceed|at most|a maximum of|maximum of|maximum length of|maximum|max|up to|within|limited to|capped at|<=",
+			"no older than|not older than|not to exceed|at most|as much as|as many as|as high as|as late as|a maximum of|maximum of|maximum length of|maximum|max|up to|within|limited to|capped at|<=",
 		under:   "less than|fewer than|shorter than|smaller than|lower than|younger than|earlier than|under|below|<",
-		atLeast: "no less than|not less than|no fewer than|not fewer than|no shorter than|not shorter than|no earlier than|at least|a minimum of|minimum of|minimum length of|minimum|min|>=",
+		atLeast: "no less than|not less than|no fewer than|not fewer than|no shorter than|not shorter than|no earlier than|at least|as short as|as little as|as few as|as low as|as early as|a minimum of|minimum of|minimum length of|minimum|min|>=",
 		over:    "more than|greater than|longer than|larger than|older than|higher than|bigger than|later than|exceeding|exceeds|exceed|above|over|beyond|>",
 		exact:   "exactly|every|each|of",
 	})
@@ -321,6 +261,15 @@ func quantitiesOf(words []placed) []Quantity {
 			n, ok = article(words, i)
 		}
 		if !ok {
+			n, unit, ok = often(words, i)
+		}
+		if ok && i+3 < len(words) && words[i+1].text == "and" && i > 0 && words[i-1].text == "between" {
+			if q, ok := between(words, i, n); ok {
+				out = append(out, q)
+				continue
+			}
+		}
+		if !ok {
 			continue
 		}
 		if unit == clock || unit == monthDay {
@@ -344,8 +293,36 @@ func article(words []placed, i int) (float64, bool) {
 	switch words[i-1].text {
 	case "within", "for", "after", "than", "least", "most":
 		return 1, true
+	case "half": // no longer than half an hour
+		words[i-1].used = true
+		return .5, true
 	}
 	return 0, false
+}
+
+// between reads "between 2 and 8 degrees" at the first number.
+func between(words []placed, i int, least float64) (Quantity, bool) {
+	most, unit, ok := numberOf(words[i+2].text)
+	if !ok || least > most {
+		return Quantity{}, false
+	}
+	u, end, _ := unitAt(words, i+2, unit)
+	if u.unit == "" {
+		return Quantity{}, false
+	}
+	return take(words, i-1, max(end, i+3), Quantity{Unit: u.unit, Place: words[i].place, Interval: Interval{Lo: least * u.factor, Hi: most * u.factor}}), true
+}
+
+// often reads once and twice as numbers of times: "at most once", "retry twice". Elsewhere once means as soon as.
+func often(words []placed, i int) (n float64, unit string, ok bool) {
+	switch words[i].text {
+	case "twice":
+		return 2, "times", true
+	case "once":
+		ok := words[i].end != 0 || i+1 == len(words) || i > 0 && (words[i-1].text == "most" || words[i-1].text == "least" || words[i-1].text == "than" || words[i-1].text == "only")
+		return 1, "times", ok && i > 0 && words[i-1].text != "at"
+	}
+	return 0, "", false
 }
 
 func quantityAt(words []placed, i int, n float64, unit string) (Quantity, bool) {
@@ -378,7 +355,11 @@ func quantityAt(words []placed, i int, n float64, unit string) (Quantity, bool) 
 	if from > 0 && words[from-1].text == "after" && u.unit == "time" {
 		words[from-1].used = true // after 30 seconds is no order of events
 	}
-	return take(words, from, to, Quantity{Unit: u.unit, Place: words[i].place, Interval: bound.interval(n * u.factor)}), true
+	place := words[i].place
+	if u.unit == "times" && words[i].text == "once" {
+		place = InPredicate
+	}
+	return take(words, from, to, Quantity{Unit: u.unit, Place: place, Interval: bound.interval(n * u.factor), lasting: lasting && words[i-1].text == "for"}), true
 }
 
 // beforeCount reports whether a number behind a word counts what follows, as in "by two people", and does not name it, as in

@@ -29,8 +29,42 @@ func granted(part []word) []word {
 	return part
 }
 
+// reserved writes "Signing is reserved for managers" as "only managers may signing": who alone may do what.
+func reserved(part []word) []word {
+	for i := 1; i+3 < len(part); i++ {
+		if !isBe(part[i].text) || part[i+1].text != "reserved" || part[i+2].text != "for" {
+			continue
+		}
+		at := func(text string, w word) word { return word{text: text, from: w.from, to: w.from} }
+		out := append([]word{at("only", part[i+3])}, part[i+3:]...)
+		out[len(out)-1].end = 0
+		return append(append(out, at("may", part[0])), part[:i]...)
+	}
+	return part
+}
+
+// numbered takes a number of people or things that a clause begins with for a bound of what it says: "No more than three people may use the lift"
+// has the limit of "The lift must be used by at most three people", and "Up to five people may use it" allows five.
+func (c *Clause) numbered(words []placed) {
+	if len(c.Quantities) == 0 || len(words) == 0 || c.Negative {
+		return
+	}
+	q := &c.Quantities[0]
+	if q.Place != InSubject || q.From != words[0].from || !strings.HasPrefix(q.Unit, "number of ") || math.IsInf(q.Lo, 0) && math.IsInf(q.Hi, 0) {
+		return
+	}
+	q.Place = InPredicate
+	if c.Own.Force == Permit && q.Lo != q.Hi && !strings.HasPrefix(q.Text, "up to") {
+		c.Own.Force = Require
+	}
+}
+
 // retain writes "delete after 30 days" as "keep at most 30 days", so that it can be compared with how long something is to be kept.
 func (c *Clause) retain() {
+	if c.Head == stores() && slices.ContainsFunc(c.Quantities, func(q Quantity) bool { return q.Unit == "time" && q.Place == InPredicate && q.lasting }) {
+		c.Head = keeps()
+		return
+	}
 	if c.Head != deletes() {
 		return
 	}
@@ -49,6 +83,7 @@ func (c *Clause) retain() {
 
 var (
 	deletes = sync.OnceValue(func() string { return Key("delete") })
+	stores  = sync.OnceValue(func() string { return Key("store") })
 	keeps   = sync.OnceValue(func() string { return Key("keep") })
 )
 
@@ -83,10 +118,18 @@ func (c *Clause) deprived() (Clause, bool) {
 	return Clause{}, false
 }
 
-// denied returns the compared form of what a participle with a negative prefix denies, such as encrypted of unencrypted.
+// denied returns the compared form of what a participle or an adjective with a negative prefix denies, such as encrypted of unencrypted and
+// reversible of irreversible.
 func denied(w string) string {
-	for _, prefix := range []string{"un", "non-", "in"} {
-		if rest, ok := strings.CutPrefix(w, prefix); ok && len(rest) > 4 && lexicon.Done(rest) && (prefix != "in" || lexicon.Opposite(w, rest)) {
+	for _, prefix := range []string{"un", "non-", "in", "im", "ir", "il"} {
+		rest, ok := strings.CutPrefix(w, prefix)
+		if !ok || len(rest) < 4 {
+			continue
+		}
+		if prefix == "non-" || len(rest) > 4 && prefix == "un" && lexicon.Done(rest) {
+			return Key(rest)
+		}
+		if verb, _ := lexicon.Verb(w); !verb && lexicon.Opposite(w, rest) { // to unlock is a deed of its own
 			return Key(rest)
 		}
 	}

@@ -52,7 +52,9 @@ func union(sets ...Set) Set {
 // word is a word, number or piece of code of a statement.
 type word struct {
 	text string // in lower case, except code
-	code bool   // was between backticks
+	// written is the text as it was, where text has a plainer word for it, such as disabled for switched off.
+	written string
+	code    bool // was between backticks
 	// end is the punctuation mark behind it: a comma, a semicolon, the end of a sentence ('.'), or 0.
 	end byte
 	// from and to are its place in the text, in bytes.
@@ -67,11 +69,19 @@ func (w word) key() string {
 	if noContent[w.text] {
 		return ""
 	}
-	stem := corpus.Stem(w.text)
+	stem := corpus.Stem(w.base())
 	if same, ok := synonyms()[stem]; ok {
 		return same
 	}
 	return stem
+}
+
+// base is the base form of an irregular verb, and the text of any other word.
+func (w word) base() string {
+	if base, ok := irregular()[w.text]; ok && !w.code {
+		return base
+	}
+	return w.text
 }
 
 // maxWords bounds the words of a statement that are looked at.
@@ -108,7 +118,7 @@ func tokens(text string) []word {
 		}
 		i += size
 	}
-	return out
+	return joinPhrases(out)
 }
 
 // mark notes the punctuation mark behind a word.
@@ -178,7 +188,7 @@ var noContent = list(
 	"be is are was were been being am do does did has had get gets got become becomes",
 	"and or nor but so as than then also too both either neither just even still yet very",
 	"of in on at to from by with for into onto over under about against between through via per within upon among toward towards across",
-	"all any every each some no not never always ever whatever whenever wherever",
+	"all any every each some no not never always ever whatever whenever wherever everyone everybody anyone anybody",
 	"must shall should may might can could will would need needs needed ought have-to",
 	"if when while where unless except until once during",
 	"please ensure ensures sure make that's it's e.g i.e etc only least most others such",
@@ -190,14 +200,14 @@ var synonyms = sync.OnceValue(func() map[string]string { return groups(synonymLi
 var synonymLines = []string{
 	"use employ utilis util utilize utilise usage",
 	"store save persist",
-	"keep retain retent kept",
-	"delet remov eras purg",
+	"keep retain retent kept preserv",
+	"delet remov eras purg destroy discard dispos wipe",
 	"send sent transmit",
-	"allow Permit accept author",
+	"allow Permit accept author grant",
 	"approv approve sign-off",
 	"enabl activ turn-on",
 	"contain include have",
-	"chang modif edit alter",
+	"chang modif edit alter updat amend rotat renew",
 	"password passphras passcod",
 	"repli respond answer respons",
 	"pay paid payment",
@@ -211,11 +221,12 @@ var synonymLines = []string{
 	"secret credenti",
 	"revie review",
 	"deploy releas",
-	"rotat renew",
 	"complet finish",
 	"mfa two-factor multi-factor 2fa",
 	"invoic bill",
 	"share disclos",
+	"person peopl",
+	"photograph photographi photo",
 	"do perform conduct happen done made made",
 }
 

@@ -21,27 +21,33 @@ import (
 func (r *Releases) Deploy(ctx context.Context, projectID, id string, environment wire.Environment, reason, key string) (wire.Deployment, error) {
 	id = strings.ToLower(id)
 	want := store.Deployment{Environment: string(environment), Reason: strings.TrimSpace(reason), Key: key, Request: strings.Join([]string{string(wire.ActionDeploy), id, string(environment)}, " ")}
-	passed := false
+	var passed *passage
 	var active wire.Deployment // what is answered if the snapshot is active
-	next := func(history []store.Deployment) (wire.DeploymentAction, string, error) {
+	next := func(tx store.Tx, history []store.Deployment) (wire.DeploymentAction, string, error) {
 		if Active(history) == id {
 			active = wire.Deployment{
 				SnapshotID: id, Environment: environment, DeployedAt: history[len(history)-1].At, PreviousSnapshotID: optional(Previous(history)), Unchanged: true,
 			}
 			return "", "", errUnchanged
 		}
-		if !passed {
+		if passed == nil {
 			return "", "", errGates
 		}
-		return wire.ActionDeploy, id, nil
+		holds, err := passed.holds(ctx, tx, projectID, environment, history, r.instant())
+		if err == nil && !holds {
+			err = errGates
+		}
+		return wire.ActionDeploy, id, err
 	}
 	made, before, err := r.step(ctx, projectID, want, next)
-	if errors.Is(err, errGates) {
-		// Gates take their time, so they are passed outside of the step's transaction.
-		if err := r.pass(ctx, projectID, id, environment); err != nil {
+	for try := 0; errors.Is(err, errGates); try++ {
+		if try == maxPassages {
+			return wire.Deployment{}, rule.Errorf(rule.CodeConflict, "the gates of %s, or the snapshot that is active there, change while they are passed; try again later", environment)
+		}
+		// Gates take their time, so they are passed outside of the step's transaction, which looks whether they still are the same.
+		if passed, err = r.pass(ctx, projectID, id, environment); err != nil {
 			return wire.Deployment{}, err
 		}
-		passed = true
 		made, before, err = r.step(ctx, projectID, want, next)
 	}
 	if errors.Is(err, errUnchanged) {
@@ -49,6 +55,9 @@ func (r *Releases) Deploy(ctx context.Context, projectID, id string, environment
 	}
 	return wire.Deployment{SnapshotID: made.SnapshotID, Environment: environment, DeployedAt: made.At, PreviousSnapshotID: optional(before)}, err
 }
+
+// maxPassages bounds how often a deployment passes gates that change meanwhile.
+const maxPassages = 5
 
 // optional returns nil for an empty id.
 func optional(id string) *string {
@@ -76,7 +85,7 @@ func (r *Releases) Rollback(ctx context.Context, projectID, id string, environme
 		}
 	}
 	want.Environment = string(environment)
-	made, before, err := r.step(ctx, projectID, want, func(history []store.Deployment) (wire.DeploymentAction, string, error) {
+	made, before, err := r.step(ctx, projectID, want, func(_ store.Tx, history []store.Deployment) (wire.DeploymentAction, string, error) {
 		if Active(history) != id {
 			return "", "", rule.Errorf(rule.CodeConflict, "snapshot %s is not active in %s", id, environment)
 		}
@@ -115,7 +124,7 @@ func whereActive(ctx context.Context, from store.ReleaseReader, projectID, id st
 // stored, and the snapshot that was active before it. If the key of the request is known, it returns what that request made. next may run
 // several times.
 func (r *Releases) step(ctx context.Context, projectID string, want store.Deployment,
-	next func(history []store.Deployment) (wire.DeploymentAction, string, error),
+	next func(tx store.Tx, history []store.Deployment) (wire.DeploymentAction, string, error),
 ) (made store.Deployment, before string, err error) {
 	err = r.store.Update(ctx, func(tx store.Tx) error {
 		// Raising the corpus version puts all steps of a project into one order, and makes nodes look for the new one.
@@ -138,7 +147,7 @@ func (r *Releases) step(ctx context.Context, projectID string, want store.Deploy
 		}
 		before = Active(history)
 		d := want
-		action, id, err := next(history)
+		action, id, err := next(tx, history)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package release
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -43,10 +44,17 @@ func validateGates(g *wire.Gates) error {
 // Gates returns the gates of an environment.
 func (r *environments) Gates(ctx context.Context, projectID string, environment wire.Environment) (wire.Gates, error) {
 	body, err := r.releases.Gates(ctx, projectID, string(environment))
-	if err != nil || len(body) == 0 {
+	if err != nil {
 		return wire.Gates{}, err
 	}
-	var g wire.Gates
+	return readGates(body, environment)
+}
+
+// readGates reads the stored gates of an environment; empty ones are none.
+func readGates(body []byte, environment wire.Environment) (g wire.Gates, err error) {
+	if len(body) == 0 {
+		return g, nil
+	}
 	if err := json.Unmarshal(body, &g); err != nil {
 		return g, fmt.Errorf("release: gates of %s: %w", environment, err)
 	}
@@ -114,14 +122,31 @@ func approvals(ctx context.Context, from store.ReleaseReader, projectID, id stri
 // CheckGates returns the results of a snapshot at the gates of an environment that are set. With simulates false, the newest simulation of the
 // snapshot against the active one answers for the risk gate, and without one the gate is pending.
 func (r *Releases) CheckGates(ctx context.Context, projectID, id string, environment wire.Environment, simulates bool) ([]wire.GateResult, error) {
-	g, err := r.Gates(ctx, projectID, environment)
+	results, _, err := checkGates(ctx, r, projectID, id, environment, simulates)
+	return results, err
+}
+
+// passage is the state for which the results of gates hold.
+type passage struct {
+	gates  []byte // as they are stored
+	active string // the snapshot that the risk gate compared with; empty without that gate
+}
+
+// checkGates is [Releases.CheckGates], and returns the passage too.
+func checkGates(ctx context.Context, r *Releases, projectID, id string, environment wire.Environment, simulates bool) ([]wire.GateResult, *passage, error) {
+	body, err := r.store.Releases.Gates(ctx, projectID, string(environment))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	g, err := readGates(body, environment)
+	if err != nil {
+		return nil, nil, err
 	}
 	s, m, err := manifestOf(ctx, r.store.Releases, projectID, id)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	by := &passage{gates: body}
 	results := []wire.GateResult{}
 	if len(g.Freezes) > 0 {
 		results = append(results, freezeAt(&g, r.now()))
@@ -129,7 +154,7 @@ func (r *Releases) CheckGates(ctx context.Context, projectID, id string, environ
 	if g.Approvals > 0 {
 		list, err := r.store.Releases.Approvals(ctx, projectID, s.ID)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		results = append(results, wire.GateResult{
 			Gate: "approvals", Passed: len(list) >= g.Approvals, Detail: fmt.Sprintf("%d of %d people have approved the snapshot", len(list), g.Approvals),
@@ -138,18 +163,23 @@ func (r *Releases) CheckGates(ctx context.Context, projectID, id string, environ
 	if g.TestsPass {
 		result, err := r.testGate(ctx, projectID, s.ID, m)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		results = append(results, result)
 	}
 	if g.MaxRisk != "" {
-		result, err := r.riskGate(ctx, projectID, s.ID, environment, g.MaxRisk, simulates)
+		history, err := r.store.Releases.Deployments(ctx, projectID, string(environment))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
+		}
+		by.active = Active(history)
+		result, err := r.riskGate(ctx, projectID, s.ID, by.active, g.MaxRisk, simulates)
+		if err != nil {
+			return nil, nil, err
 		}
 		results = append(results, result)
 	}
-	return results, nil
+	return results, by, nil
 }
 
 func freezeAt(g *wire.Gates, now time.Time) wire.GateResult {
@@ -194,14 +224,23 @@ func (r *Releases) testGate(ctx context.Context, projectID, id string, m *Manife
 	return wire.GateResult{Gate: "tests", Passed: passing == total, Detail: fmt.Sprintf("%d of %d test cases have passed on the rules as they are in the snapshot", passing, total)}, nil
 }
 
+// holds reports whether what was passed still lets a snapshot be deployed: the gates are the same, no freeze has begun, and the risk gate compared
+// with the snapshot that is active. It reads in the transaction of the deployment.
+func (p *passage) holds(ctx context.Context, tx store.Tx, projectID string, environment wire.Environment, history []store.Deployment, now time.Time) (bool, error) {
+	body, err := tx.Releases.Gates(ctx, projectID, string(environment))
+	if err != nil || !bytes.Equal(body, p.gates) {
+		return false, err
+	}
+	g, err := readGates(body, environment)
+	if err != nil || frozenAt(&g, now) != nil {
+		return false, err
+	}
+	return g.MaxRisk == "" || Active(history) == p.active, nil
+}
+
 // riskGate simulates the snapshot against the active one. Without an active one, or if both say the same, nothing can change; if they
 // differ and no evaluation could be replayed, nothing was simulated, whatever risk the gate allows.
-func (r *Releases) riskGate(ctx context.Context, projectID, id string, environment wire.Environment, most wire.Risk, simulates bool) (wire.GateResult, error) {
-	history, err := r.store.Releases.Deployments(ctx, projectID, string(environment))
-	if err != nil {
-		return wire.GateResult{}, err
-	}
-	active := Active(history)
+func (r *Releases) riskGate(ctx context.Context, projectID, id, active string, most wire.Risk, simulates bool) (wire.GateResult, error) {
 	if active == "" || active == id {
 		return wire.GateResult{Gate: "risk", Passed: true, Detail: "no other snapshot is active, so no verdict can change"}, nil
 	}
@@ -241,14 +280,14 @@ func riskResult(s *wire.Simulation, most wire.Risk) wire.GateResult {
 }
 
 // pass refuses a deployment that does not pass the gates; the error names every gate's result.
-func (r *Releases) pass(ctx context.Context, projectID, id string, environment wire.Environment) error {
-	results, err := r.CheckGates(ctx, projectID, id, environment, true)
+func (r *Releases) pass(ctx context.Context, projectID, id string, environment wire.Environment) (*passage, error) {
+	results, by, err := checkGates(ctx, r, projectID, id, environment, true)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	refused := slices.ContainsFunc(results, func(g wire.GateResult) bool { return !g.Passed })
 	if !refused {
-		return nil
+		return by, nil
 	}
 	problem := rule.Errorf(rule.CodeConflict, "the gates of %s do not let this snapshot pass", environment)
 	for _, g := range results {
@@ -258,5 +297,5 @@ func (r *Releases) pass(ctx context.Context, projectID, id string, environment w
 		}
 		problem.Fields = append(problem.Fields, rule.FieldError{Field: "gates." + g.Gate, Message: state + g.Detail})
 	}
-	return problem
+	return nil, problem
 }

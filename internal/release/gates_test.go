@@ -1,6 +1,7 @@
 package release_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -95,6 +96,77 @@ func TestGates(t *testing.T) {
 		}
 		if _, err := r.Deploy(w.ctx, project, second.ID, wire.Staging, "", ""); err != nil {
 			w.Errorf("an environment without gates: %v", err)
+		}
+	})
+}
+
+// meddling has recorded evaluations, and does something else while they are read: the gates are being passed then.
+type meddling struct {
+	replayer
+
+	meanwhile func()
+}
+
+func (m meddling) Recent(ctx context.Context, projectID string, verdict rule.Verdict, limit int) ([]release.Recorded, error) {
+	m.meanwhile()
+	return m.replayer.Recent(ctx, projectID, verdict, limit)
+}
+
+// Gates that became stricter while a deployment passed them hold for it, and the risk is that against what is active in the end.
+func TestGatesThatChangeWhileTheyArePassed(t *testing.T) {
+	each(t, func(w *world) {
+		w.create("A-1", "unheard of")
+		first := w.snapshot("first")
+		w.create("A-2", "password")
+		second := w.snapshot("second")
+		w.create("A-3", "token")
+		third := w.snapshot("third")
+		evaluations := replayer{&recorded{id: "one", text: "nothing", verdict: rule.Allow}}
+		plain := w.over(evaluations)
+		risky := wire.Gates{MaxRisk: wire.RiskCritical}
+		set := func(g wire.Gates) {
+			w.Helper()
+			if err := plain.SetGates(w.ctx, project, wire.Production, g); err != nil {
+				w.Fatal(err)
+			}
+		}
+		deploy := func(id string, once func()) (passages int, err error) {
+			r := release.New(release.Config{Store: release.Store{Updater: w.store, Jobs: w.store.Jobs, Releases: w.store.Releases, Rules: w.store.Rules, Runs: w.store.Runs, TestCases: w.store.TestCases}, Views: w.views, Now: time.Now, Replayer: meddling{evaluations, func() {
+				if passages++; passages == 1 { // of each passage's two readings, by verdict
+					once()
+				}
+			}}})
+			_, err = r.Deploy(w.ctx, project, id, wire.Production, "", "")
+			return passages, err
+		}
+		if _, err := plain.Deploy(w.ctx, project, first.ID, wire.Production, "", ""); err != nil {
+			w.Fatal(err)
+		}
+		set(risky)
+		once, err := deploy(second.ID, func() {})
+		if err != nil {
+			w.Fatal(err)
+		}
+		stricter := risky
+		stricter.Approvals = 1
+		_, err = deploy(third.ID, func() { set(stricter) })
+		w.code(err, rule.CodeConflict, "a deployment while an approval came to be needed")
+		frozen := risky
+		frozen.Freezes = []wire.Freeze{{From: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour)}}
+		set(risky)
+		_, err = deploy(third.ID, func() { set(frozen) })
+		w.code(err, rule.CodeConflict, "a deployment while a freeze began")
+		set(risky)
+		if history, err := w.store.Releases.Deployments(w.ctx, project, "production"); err != nil || len(history) != 2 {
+			w.Errorf("refused deployments leave %d steps, %v", len(history), err)
+		}
+		again, err := deploy(third.ID, func() {
+			if _, err := plain.Rollback(w.ctx, project, second.ID, wire.Production, "", ""); err != nil {
+				w.Error(err)
+			}
+		})
+		if err != nil || again != 2*once {
+			w.Errorf("with another active snapshot, evaluations were read %d times, and %d times without: %v", again, once, err)
 		}
 	})
 }

@@ -2,8 +2,6 @@ package release
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"tenet/internal/audit"
 	"tenet/internal/rule"
@@ -34,12 +32,9 @@ func (r *Releases) publishRequest(ctx context.Context, tx store.Tx, s *store.Sna
 		if err != nil {
 			return err
 		}
-		if len(body) == 0 {
-			continue
-		}
-		var g wire.Gates
-		if err := json.Unmarshal(body, &g); err != nil {
-			return fmt.Errorf("release: gates of %s: %w", environment, err)
+		g, err := readGates(body, environment)
+		if err != nil {
+			return err
 		}
 		if g.Approvals > 0 {
 			wanted = append(wanted, ApprovalsWanted{environment, g.Approvals})

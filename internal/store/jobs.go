@@ -36,6 +36,21 @@ type Job struct {
 	FinishedAt  *time.Time
 }
 
+// JobClaim says which jobs an owner wants.
+type JobClaim struct {
+	Now   time.Time
+	Kinds []string
+	Owner string
+	Lease time.Time // until when they are the owner's
+	Limit int
+	// Running counts the jobs that the owner runs already, by project.
+	Running map[string]int
+	// Share is how many jobs of one project the owner runs at most; 0 means no bound. Jobs of [AllProjects] have none.
+	Share int
+	// After names a project: where many have jobs due, those behind it in the order of names are looked at first.
+	After string
+}
+
 // JobFilter selects jobs. Empty fields select everything; ProjectID is required, and [AllProjects] means the jobs that work
 // on all projects.
 type JobFilter struct {
@@ -82,9 +97,9 @@ type JobTx interface {
 	// Insert stores a queued job and returns its id. If the job has a unique key and one of its project, kind and key is
 	// queued already, Insert only moves the start of the queued one forward if needed, and returns its id.
 	Insert(ctx context.Context, j Job) (int64, error)
-	// Claim makes owner run up to limit queued jobs of the given kinds that are due at now, until lease, raises their
-	// Attempt, and returns them by priority and start. It passes over a job while another of its unique key is running.
-	Claim(ctx context.Context, now time.Time, kinds []string, owner string, lease time.Time, limit int) ([]Job, error)
+	// Claim makes an owner run queued jobs that are due, raises their Attempt, and returns them by priority and start. Of more than are wanted of a priority, projects
+	// that run fewest come first. It passes over a job while another of its unique key is running.
+	Claim(ctx context.Context, c JobClaim) ([]Job, error)
 	// Renew moves the leases of the jobs that still run with the same Owner and Attempt, and stores their progress. It
 	// returns these jobs with the stored Cancel.
 	Renew(ctx context.Context, lease time.Time, jobs []Job) ([]Job, error)

@@ -162,7 +162,7 @@ func (b *bed) work() int {
 		}
 		var jobs []store.Job
 		err = b.s.Update(b.ctx(), func(tx store.Tx) (err error) {
-			jobs, err = tx.Jobs.Claim(b.ctx(), b.clock.now(), []string{webhook.DeliverKind}, "test", b.clock.now().Add(time.Hour), 1)
+			jobs, err = tx.Jobs.Claim(b.ctx(), store.JobClaim{Now: b.clock.now(), Kinds: []string{webhook.DeliverKind}, Owner: "test", Lease: b.clock.now().Add(time.Hour), Limit: 1})
 			return err
 		})
 		if err != nil {

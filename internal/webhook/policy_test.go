@@ -165,7 +165,7 @@ func TestSweep(t *testing.T) {
 	b.work()
 	id := b.publish()
 	err := b.s.Update(b.ctx(), func(tx store.Tx) error {
-		jobs, err := tx.Jobs.Claim(b.ctx(), b.clock.now(), []string{webhook.DeliverKind}, "test", b.clock.now().Add(time.Hour), 9)
+		jobs, err := tx.Jobs.Claim(b.ctx(), store.JobClaim{Now: b.clock.now(), Kinds: []string{webhook.DeliverKind}, Owner: "test", Lease: b.clock.now().Add(time.Hour), Limit: 9})
 		for i := range jobs {
 			now := b.clock.now()
 			jobs[i].State, jobs[i].FinishedAt = store.JobFailed, &now

@@ -3,6 +3,7 @@ package contradict
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"tenet/internal/lexicon"
 	"tenet/internal/norm"
@@ -24,18 +25,19 @@ func align(a, b *norm.Clause) (aligned *norm.Clause, kinds, turned bool) {
 	names := map[string]string{}
 	for _, w := range right {
 		form := b.Form(w)
-		if form == "" {
-			continue
-		}
 		for _, o := range left {
 			own := a.Form(o)
 			head := w == b.Head && o == a.Head
-			if own == "" || (w == b.Head) != (o == a.Head) && a.Head != "" && b.Head != "" {
+			if head && alike[[2]string{o, w}] {
+				names[w] = o
+				break
+			}
+			if own == "" || form == "" || (w == b.Head) != (o == a.Head) && a.Head != "" && b.Head != "" {
 				continue
 			}
 			switch {
 			case lexicon.Same(own, form):
-			case head && lexicon.Opposite(own, form):
+			case head && (lexicon.Opposite(own, form) || opposed[[2]string{o, w}]):
 				turned = !turned
 			case !head && general(a, b, o, w, own, form):
 				kinds = true
@@ -51,6 +53,22 @@ func align(a, b *norm.Clause) (aligned *norm.Clause, kinds, turned bool) {
 	}
 	out := b.Renamed(names, turned)
 	return &out, kinds, turned
+}
+
+// opposed are acts of which one undoes the other, and alike are acts that come to the same, by how words are compared.
+var (
+	opposed = pairs("keep delete", "open close")
+	alike   = pairs("use contain", "store keep")
+)
+
+func pairs(lines ...string) map[[2]string]bool {
+	out := map[[2]string]bool{}
+	for _, line := range lines {
+		a, b, _ := strings.Cut(line, " ")
+		a, b = norm.Key(a), norm.Key(b)
+		out[[2]string{a, b}], out[[2]string{b, a}] = true, true
+	}
+	return out
 }
 
 // general reports whether the clause that forbids speaks of a kind of which the other one's word is one: what is forbidden for vehicles is
@@ -78,12 +96,52 @@ func onlys(a, b *norm.Clause) (Finding, bool) {
 	}
 	for _, pair := range [][2]*norm.Clause{{a, b}, {b, a}} {
 		few, other := pair[0], pair[1]
-		if !few.Only || few.Passive || other.Passive || len(few.Subject) == 0 || len(other.Subject) == 0 || few.Head == "" || few.Head != other.Head ||
-			len(few.Predicate) == 0 || !few.Predicate.Within(other.Words()) || shares(few.Subject, other.Subject) || len(few.Quantities)+len(other.Quantities) > 0 {
+		fewWho, fewWhat := acts(few)
+		otherWho, _ := acts(other)
+		if !few.Only || len(fewWho) == 0 || len(otherWho) == 0 || few.Head == "" || few.Head != other.Head ||
+			len(fewWhat) == 0 || !fewWhat.Within(other.Words()) || shares(fewWho, otherWho) || len(few.Quantities)+len(other.Quantities) > 0 {
 			continue
 		}
-		subjects := func(c *norm.Clause) []norm.Span { return c.Spans(func(key string) bool { return c.Subject[key] }) }
-		return Finding{Force, reason, .7, [2][]norm.Span{subjects(a), subjects(b)}}, true
+		who := func(c *norm.Clause) []norm.Span {
+			set, _ := acts(c)
+			return c.Spans(func(key string) bool { return set[key] })
+		}
+		return Finding{Force, reason, .7, [2][]norm.Span{who(a), who(b)}}, true
+	}
+	return Finding{}, false
+}
+
+// acts returns the words for who acts in a clause and for what they act on; nobody where a passive clause does not say who.
+func acts(c *norm.Clause) (who, what norm.Set) {
+	if !c.Passive {
+		return c.Subject, c.Predicate
+	}
+	return c.Agent, c.Subject
+}
+
+// places finds acts on the same thing of which one is inside and the other outside of a place: "must stay inside the EU".
+func places(a, b *norm.Clause) (Finding, bool) {
+	if a.Negative || b.Negative || a.Conditional || b.Conditional || len(a.Quantities)+len(b.Quantities) > 0 || len(a.Subject) == 0 ||
+		len(a.Subject) != len(b.Subject) || !a.Subject.Within(b.Subject) || a.Force == norm.Permit && b.Force == norm.Permit {
+		return Finding{}, false
+	}
+	for _, two := range [][2]string{{"inside", "outside"}, {"indoors", "outdoors"}, {"online", "offline"}} {
+		x, y := norm.Key(two[0]), norm.Key(two[1])
+		if b.Predicate[x] {
+			x, y = y, x
+		}
+		if !a.Predicate[x] || !b.Predicate[y] {
+			continue
+		}
+		shared := false
+		for w := range a.Predicate {
+			shared = shared || w != a.Head && b.Predicate[w]
+		}
+		if !shared {
+			return Finding{}, false
+		}
+		marks := [2][]norm.Span{a.Spans(func(key string) bool { return key == x }), b.Spans(func(key string) bool { return key == y })}
+		return Finding{Value, quoted(a) + " and " + quoted(b) + " cannot both be kept: they name places of which only one can be", .6, marks}, true
 	}
 	return Finding{}, false
 }
@@ -117,10 +175,11 @@ func wider(a, b *norm.Clause) (Finding, bool) {
 	}
 	y, ok := limit(bound)
 	x := single(free)
-	if !ok || x == nil || x.Unit != y.Unit || x.Hi <= y.Hi {
+	if !ok || x == nil || x.Unit != y.Unit {
 		return Finding{}, false
 	}
-	if math.IsInf(x.Hi, 0) || math.IsInf(y.Hi, 0) {
+	beyond := func(x, y float64) bool { return x > y && !math.IsInf(x, 0) && !math.IsInf(y, 0) }
+	if !beyond(x.Hi, y.Hi) && !beyond(y.Lo, x.Lo) {
 		return Finding{}, false
 	}
 	aw, bw := limited(free), limited(bound)

@@ -3,6 +3,7 @@ package contradict
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -73,6 +74,8 @@ func acting(s norm.Set) norm.Set {
 	out := maps.Clone(s)
 	delete(out, "use")
 	delete(out, "do")
+	delete(out, "take")
+	delete(out, "contain")
 	return out
 }
 
@@ -98,7 +101,7 @@ func within(words []string, s norm.Set) bool {
 
 // sameHead reports whether two clauses are about doing the same: the heads are equal, or one only names the thing.
 func sameHead(a, b *norm.Clause) bool {
-	vague := func(h string) bool { return h == "" || h == "use" || h == "do" }
+	vague := func(h string) bool { return h == "" || h == "use" || h == "do" || h == "take" || h == "contain" }
 	names := func(named, other *norm.Clause) bool { // an approval is required, and to approve
 		return named.Head == "" && (vague(other.Head) || named.Subject[other.Head])
 	}
@@ -203,6 +206,7 @@ func limited(c *norm.Clause) norm.Set {
 var measured = func() map[string]bool {
 	out := map[string]bool{}
 	for w := range strings.FieldsSeq("have contain take last be stay keep limit set configure exceed length size duration age time use allow maximum minimum number expire " +
+		"weigh weight height width depth charge carry claim cost end open terminate " +
 		"long old long-lived complete respond finish be of valid live") {
 		out[norm.Key(w)] = true
 		out[corpus.Stem(w)] = true
@@ -224,8 +228,14 @@ func thresholds(a, b *norm.Clause) (Finding, bool) {
 	for i := range a.Quantities {
 		x, y := &a.Quantities[i], &b.Quantities[i]
 		switch {
-		case x.Place != y.Place || x.Unit != y.Unit:
+		case x.Unit != y.Unit:
 			return Finding{}, false
+		case x.Place != y.Place:
+			// What is done to things above a number is said either way round: "Trades above 50 are reported", and "Report trades above 50".
+			if different >= 0 || a.Passive == b.Passive || math.IsInf(x.Lo, 0) || math.IsInf(y.Lo, 0) || !x.Differs(y.Interval) {
+				return Finding{}, false
+			}
+			different = i
 		case x.Interval == y.Interval:
 		case different >= 0 || x.Place == norm.InPredicate || x.Apart(y.Interval) || !x.Differs(y.Interval):
 			return Finding{}, false

@@ -121,6 +121,17 @@ func compareMeanings(a, b *norm.Clause) (Finding, bool) {
 	if f, ok := compareClauses(a, b); ok {
 		return f, true
 	}
+	f, ok := compareAligned(a, b)
+	back, also := compareAligned(b, a) // what is opposed can be read either way round
+	if also && (!ok || back.Confidence > f.Confidence) {
+		back.Marks[0], back.Marks[1] = back.Marks[1], back.Marks[0]
+		return back, true
+	}
+	return f, ok
+}
+
+// compareAligned compares two clauses in the words of the first.
+func compareAligned(a, b *norm.Clause) (Finding, bool) {
 	aligned, kinds, turned := align(a, b)
 	if aligned == b {
 		return Finding{}, false
@@ -138,7 +149,7 @@ func compareMeanings(a, b *norm.Clause) (Finding, bool) {
 
 // compareClauses returns the surest contradiction of two clauses.
 func compareClauses(a, b *norm.Clause) (Finding, bool) {
-	return first([]test{limits, thresholds, wider, onlys, forces, values}, a, b)
+	return first([]test{limits, thresholds, wider, onlys, forces, values, places}, a, b)
 }
 
 // test looks for one kind of contradiction.

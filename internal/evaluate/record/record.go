@@ -52,12 +52,12 @@ func NewArchive(s Store, index *find.Index, now func() time.Time) *Archive {
 	return &Archive{store: s, index: index, now: now}
 }
 
-// EntryOf returns what the audit chain stores of the record.
-func EntryOf(rec *wire.EvaluationRecord) audit.Record {
+// EntryOf returns what the audit chain stores of the record. It appends the body to memory, which may be nil.
+func EntryOf(rec *wire.EvaluationRecord, memory []byte) audit.Record {
 	e := rec.Evaluation
 	return audit.Record{
 		ProjectID: e.ProjectID, ID: e.EvaluationID, Kind: audit.KindEvaluation, At: e.Timestamp,
-		Verdict: string(e.OverallVerdict), Mode: string(e.Mode), Body: audit.JSON(rec),
+		Verdict: string(e.OverallVerdict), Mode: string(e.Mode), Body: wire.AppendJSON(memory, rec, true),
 	}
 }
 

@@ -166,7 +166,7 @@ func (f *forwarder) one(w http.ResponseWriter, r *http.Request, s *Session, raw 
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	res, err := f.send(ctx, r, http.MethodPost, st.forward)
+	res, err := f.send(ctx, r, http.MethodPost, st.forward, st.repeatable)
 	if err != nil {
 		s.drop(st.about)
 		f.unreachable(w, ctx, err)
@@ -179,7 +179,7 @@ func (f *forwarder) one(w http.ResponseWriter, r *http.Request, s *Session, raw 
 
 // pass passes a request without messages on: a stream that the client listens to, or the end of a session.
 func (f *forwarder) pass(w http.ResponseWriter, r *http.Request) {
-	res, err := f.send(r.Context(), r, r.Method, nil)
+	res, err := f.send(r.Context(), r, r.Method, nil, false)
 	if err != nil {
 		f.unreachable(w, r.Context(), err)
 		return
@@ -209,7 +209,7 @@ var ownHeaders = []string{
 }
 
 // send sends a request to the server with the headers of the client's.
-func (f *forwarder) send(ctx context.Context, r *http.Request, method string, body []byte) (*http.Response, error) {
+func (f *forwarder) send(ctx context.Context, r *http.Request, method string, body []byte, again bool) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, f.to.URL.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -221,6 +221,9 @@ func (f *forwarder) send(ctx context.Context, r *http.Request, method string, bo
 	maps.Copy(req.Header, f.to.Header)
 	if body != nil {
 		req.Header.Set("Content-Type", jsonType)
+	}
+	if again {
+		repeats(req)
 	}
 	return f.to.Client.Do(req)
 }

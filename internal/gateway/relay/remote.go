@@ -181,6 +181,7 @@ func (r *remote) stream(ctx context.Context, body io.ReadCloser, m *message) {
 			if len(bytes.TrimSpace(ev.data)) > 0 && (ev.name == "" || ev.name == "message") {
 				attempt = 0
 				if r.take(ev.data, m) {
+					drain(ctx, body)
 					return
 				}
 			}
@@ -272,6 +273,9 @@ func (r *remote) request(ctx context.Context, method string, m *message, from st
 	if m != nil {
 		req.Header.Set("Accept", jsonType+", "+streamType)
 		req.Header.Set("Content-Type", jsonType)
+		if repeatable(m) {
+			repeats(req)
+		}
 		if own := metaOf(m.params, metaVersion); own != "" {
 			version = own
 		}

@@ -71,6 +71,8 @@ type step struct {
 	about   string // key of the request that the message belongs to; empty for none
 	// settle is called before forward is sent, and reports whether it still is to be.
 	settle func() bool
+	// repeatable is whether forward may reach the server twice.
+	repeatable bool
 }
 
 var done = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
@@ -81,11 +83,18 @@ func (s *Session) fromClient(ctx context.Context, raw []byte) *step {
 	if err != nil {
 		return &step{ready: done, about: m.id, answer: failure(m.idJSON, codeInvalid, "Tenet: the message was not passed on: "+err.Error(), nil)}
 	}
+	st := s.consider(ctx, &m)
+	st.repeatable = repeatable(&m)
+	return st
+}
+
+// consider decides about a message of the client.
+func (s *Session) consider(ctx context.Context, m *message) *step {
 	switch {
 	case m.response():
 		return &step{ready: done, forward: m.raw}
 	case m.method == "notifications/cancelled" && m.id == "":
-		return s.cancelled(&m)
+		return s.cancelled(m)
 	case m.method == "initialize":
 		s.hello(m.params)
 	case !m.request() && gateway.Evaluated(m.method):
@@ -96,7 +105,7 @@ func (s *Session) fromClient(ctx context.Context, raw []byte) *step {
 	if !m.request() {
 		return &step{ready: done, forward: m.raw}
 	}
-	return s.request(ctx, &m)
+	return s.request(ctx, m)
 }
 
 // request notes a request and has it evaluated if it is of a kind that is.

@@ -18,6 +18,7 @@ import (
 	"tenet/internal/rule"
 	"tenet/internal/telemetry"
 	"tenet/internal/text"
+	"tenet/internal/turn"
 )
 
 // identity names a model and the settings it hangs on, for error messages.
@@ -37,7 +38,7 @@ type link struct {
 	authorise func(h http.Header, key string)
 	opts      Options
 	http      *http.Client
-	slots     chan struct{}
+	slots     *turn.Places
 	breaker   *breaker
 }
 

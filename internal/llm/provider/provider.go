@@ -17,6 +17,7 @@ import (
 
 	"tenet/internal/llm"
 	"tenet/internal/rule"
+	"tenet/internal/turn"
 )
 
 // Model is a model of a vendor. Check reports whether it can be reached and accepts the key, without asking it anything.
@@ -83,11 +84,11 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Slots limits the calls to each provider. It is safe for concurrent use.
+// Slots limits the calls to each provider. Callers of different groups, see [turn.With], get them by turns. It is safe for concurrent use.
 type Slots struct {
 	limit int
 	mu    sync.Mutex
-	by    map[string]chan struct{}
+	by    map[string]*turn.Places
 }
 
 // NewSlots allows limit calls to each provider at once; 0 or less means 16.
@@ -95,14 +96,14 @@ func NewSlots(limit int) *Slots {
 	if limit <= 0 {
 		limit = defaultConcurrency
 	}
-	return &Slots{limit: limit, by: map[string]chan struct{}{}}
+	return &Slots{limit: limit, by: map[string]*turn.Places{}}
 }
 
-func (s *Slots) of(vendor string) chan struct{} {
+func (s *Slots) of(vendor string) *turn.Places {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.by[vendor] == nil {
-		s.by[vendor] = make(chan struct{}, s.limit)
+		s.by[vendor] = turn.New(s.limit)
 	}
 	return s.by[vendor]
 }

@@ -36,12 +36,10 @@ func unwrapTransient(err error) error {
 // call makes an exchange under the provider's limit of calls at once, and again as long as it fails in a way that may pass.
 func call[T any](ctx context.Context, l *link, attempt func(context.Context) (T, error)) (T, error) {
 	var none T
-	select {
-	case l.slots <- struct{}{}:
-		defer func() { <-l.slots }()
-	case <-ctx.Done():
-		return none, l.interrupted(ctx.Err())
+	if err := l.slots.Take(ctx); err != nil {
+		return none, l.interrupted(err)
 	}
+	defer l.slots.Give()
 	return retry(ctx, l, attempt)
 }
 

@@ -1,12 +1,10 @@
 package sqlstore
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"tenet/internal/rule"
@@ -31,40 +29,6 @@ func (t jobTable) Insert(ctx context.Context, j store.Job) (int64, error) {
 	}
 	t.state.jobs = true
 	return id, err
-}
-
-// dueJobs begins a query for the jobs of a priority that are due, and runDue has those of the list due run.
-const (
-	dueJobs    = "jobs AS j WHERE state = 'queued' AND priority = ? AND run_at <= ? AND "
-	noTwinRuns = ` AND (unique_key = '' OR NOT EXISTS (SELECT 1 FROM jobs AS other WHERE other.project_id = j.project_id AND other.kind = j.kind
-				AND other.unique_key = j.unique_key AND other.unique_key <> '' AND other.state = 'running'))`
-	runDue = `UPDATE jobs SET state = 'running', attempt = attempt + 1, done = 0, total = 0, owner = ?, lease_until = ?, started_at = ?
-		WHERE id IN (SELECT id FROM due) RETURNING ` + jobColumns
-)
-
-// Claim implements store.JobTx.
-func (t jobTable) Claim(ctx context.Context, now time.Time, kinds []string, owner string, lease time.Time, limit int) ([]store.Job, error) {
-	var claimed []store.Job
-	known, names := t.d.in("kind", kinds)
-	due := dueJobs + known + noTwinRuns
-	// The list is materialised: a plan may otherwise compute it repeatedly, and lock more rows each time.
-	query := "WITH due AS MATERIALIZED (SELECT id FROM " + due + " ORDER BY run_at, id LIMIT ?" + t.d.skipLocked + ") " + runDue
-	// One priority after the other, so that it skips no rows of a later time.
-	for priority := 1; priority <= 3 && len(claimed) < limit; priority++ {
-		var some []store.Job
-		var err error
-		if wanted := limit - len(claimed); t.state.spread {
-			some, err = t.claimSpread(ctx, known, []any{priority, micros(now), names}, []any{owner, micros(lease), micros(now)}, wanted)
-		} else {
-			some, err = t.jobList(ctx, query, priority, micros(now), names, wanted, owner, micros(lease), micros(now))
-		}
-		if err != nil {
-			return nil, err
-		}
-		slices.SortFunc(some, func(a, b store.Job) int { return cmp.Or(a.RunAt.Compare(b.RunAt), cmp.Compare(a.ID, b.ID)) })
-		claimed = append(claimed, some...)
-	}
-	return claimed, nil
 }
 
 // ofAttempt returns the condition that a job runs with the same owner and attempt, with its arguments.

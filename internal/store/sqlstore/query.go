@@ -28,7 +28,8 @@ type session struct {
 	gate *gate   // nil in a transaction, which has passed it
 	// replicas answer reads that may lag; nil for none.
 	replicas *replicas
-	state    *txState // of a transaction that writes; else nil
+	state    *txState        // of a transaction that writes; else nil
+	within   context.Context //nolint:containedctx // of the transaction: its end rolls the transaction back; nil outside of one
 	// damage and parsed are shared by all sessions of a database; parsed is nil in a transaction that writes.
 	damage *damage
 	parsed *parsedRows
@@ -45,14 +46,14 @@ func (s *session) snapshot(ctx context.Context, fn func(*session) error) error {
 	defer s.gate.leave()
 	if sqlTx, there := s.replicas.begin(ctx); sqlTx != nil {
 		defer func() { _ = sqlTx.Rollback() }() // it only reads
-		return fn(&session{db: sqlTx, d: there.d, damage: there.damage})
+		return fn(&session{db: sqlTx, d: there.d, damage: there.damage, within: ctx})
 	}
 	sqlTx, err := s.pool.BeginTx(ctx, s.d.reading)
 	if err != nil {
 		return s.wrap(ctx, "begin reading", err)
 	}
 	defer func() { _ = sqlTx.Rollback() }() // it only reads
-	return fn(&session{db: sqlTx, d: s.d, damage: s.damage, parsed: s.parsed})
+	return fn(&session{db: sqlTx, d: s.d, damage: s.damage, parsed: s.parsed, within: ctx})
 }
 
 // exec runs a statement and returns the number of rows that it has touched.
@@ -152,6 +153,10 @@ func (s *session) wrap(ctx context.Context, doing string, err error) error {
 		// The tables have been spread or migrated since this node opened the database: the next try goes the other way.
 		s.d.spread.Store(true)
 		s.state.retry = cmp.Or(s.state.retry, err)
+	}
+	if errors.Is(err, sql.ErrTxDone) && s.within != nil && s.within.Err() != nil {
+		// The transaction was rolled back because its context ended. That of the statement may end a moment later, or not at all.
+		ctx = s.within
 	}
 	switch {
 	case s.d.damaged(err):

@@ -144,7 +144,7 @@ func (s *database) once(ctx context.Context, sync syncing, fn func(store.Tx) err
 		}
 		return nil, s.wrap(ctx, "begin", err)
 	}
-	t := &session{db: sqlTx, d: s.d, damage: s.damage, state: &txState{spread: s.d.spread.Load(), locked: map[lockDomain]bool{}, webhooks: map[string][]store.WebhookPolicy{}}}
+	t := &session{db: sqlTx, d: s.d, damage: s.damage, within: ctx, state: &txState{spread: s.d.spread.Load(), locked: map[lockDomain]bool{}, webhooks: map[string][]store.WebhookPolicy{}}}
 	done := false
 	defer func() {
 		if !done { // fn has failed or panicked

@@ -33,7 +33,7 @@ func (f *fixture) addJob(edit func(*store.Job)) (id int64) {
 func (f *fixture) claim(owner string, now time.Time, limit int) (jobs []store.Job) {
 	f.t.Helper()
 	f.update(func(tx store.Tx) (err error) {
-		jobs, err = tx.Jobs.Claim(f.ctx, now, []string{"k"}, owner, now.Add(time.Minute), limit)
+		jobs, err = tx.Jobs.Claim(f.ctx, store.JobClaim{Now: now, Kinds: []string{"k"}, Owner: owner, Lease: now.Add(time.Minute), Limit: limit})
 		return err
 	})
 	return jobs
@@ -321,7 +321,7 @@ func testRaceJobs(t *testing.T, f *fixture) {
 					if won, err = tx.Jobs.TakeRound(f.ctx, "k", at); err != nil {
 						return err
 					}
-					got, err = tx.Jobs.Claim(f.ctx, at, []string{"k"}, "me", at, 3)
+					got, err = tx.Jobs.Claim(f.ctx, store.JobClaim{Now: at, Kinds: []string{"k"}, Owner: "me", Lease: at, Limit: 3})
 					return err
 				})
 				if won && err == nil {

@@ -127,6 +127,7 @@ func RunSome(t *testing.T, chosen func(name string) bool, fresh func(t *testing.
 		"a panic leaves nothing":             testPanic,
 		"a transaction reads its own writes": testOwnWrites,
 		"cancelled contexts":                 testCancel,
+		"jobs of projects take turns":        testJobsByTurns,
 		"two handles see each other":         testTwoHandles,
 		"racing for the corpus version":      testRaceCorpus,
 		"racing for the audit chain":         testRaceAudit,

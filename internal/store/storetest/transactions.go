@@ -81,6 +81,20 @@ func testCancel(t *testing.T, f *fixture) {
 	if _, err := f.s.Projects.Get(f.ctx, "q"); rule.CodeOf(err) != rule.CodeNotFound {
 		t.Errorf("the project of a cancelled update: %v", err)
 	}
+	// The transaction ends with its context, whichever context its statements have: that of one may be a child that ends a moment later.
+	ctx, cancel = context.WithCancel(f.ctx)
+	err = f.s.Update(ctx, func(tx store.Tx) error {
+		cancel()
+		for {
+			if _, err := tx.Projects.Get(f.ctx, "p"); err != nil {
+				return err
+			}
+			time.Sleep(time.Millisecond)
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("a statement of a transaction whose context has ended: %v, want the context's error", err)
+	}
 	if err := f.s.Ping(f.ctx); err != nil {
 		t.Errorf("ping: %v", err)
 	}

@@ -1,4 +1,4 @@
--- version 63
+-- version 64
 -- Written by TestAFreshDatabaseIsAsMigrated from the migrations; do not edit.
 CREATE TABLE projects (
 	project_id TEXT PRIMARY KEY,
@@ -948,6 +948,7 @@ CREATE INDEX rule_health_by_owner ON rule_health (project_id, owner, score, rule
 CREATE INDEX conflicts_by_strength ON conflicts (project_id, confidence, detected_at DESC, id DESC) WHERE state = 'suggested';
 CREATE INDEX samples_by_time ON samples (project_id, at);
 CREATE UNIQUE INDEX personal_keys_by_name ON personal_keys (project_id, name);
+CREATE INDEX jobs_by_turns ON jobs (priority, project_id, run_at, id) WHERE state = 'queued';
 CREATE TRIGGER snapshots_frozen_update BEFORE UPDATE ON snapshots BEGIN SELECT RAISE(ABORT, 'rows of snapshots never change'); END;
 CREATE TRIGGER snapshots_frozen_delete BEFORE DELETE ON snapshots BEGIN SELECT RAISE(ABORT, 'rows of snapshots never change'); END;
 CREATE TRIGGER deployments_frozen_update BEFORE UPDATE ON deployments BEGIN SELECT RAISE(ABORT, 'rows of deployments never change'); END;

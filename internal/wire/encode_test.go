@@ -1,0 +1,117 @@
+package wire_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"reflect"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"tenet/internal/proptest"
+	"tenet/internal/rule"
+	"tenet/internal/wire"
+)
+
+// texts are strings with all that JSON escapes, and some that it does not.
+var texts = rapid.OneOf(
+	rapid.SampledFrom([]string{"", "plain", `"\/`, "<a href='x'>&amp;</a>", "\x00\x01\b\f\n\r\t\x1f\x7f", "\u2028 \u2029 \u00e9 \u4e16 \U0001f600", "\xff\xc3(\xe2\x80", "\ufffd"}), rapid.String(),
+)
+
+// fill draws a value for everything in v that JSON shows, down to a depth.
+func fill(t *rapid.T, v reflect.Value, depth int) {
+	switch v.Interface().(type) {
+	case time.Time:
+		at := time.Unix(rapid.Int64Range(-60_000_000_000, 250_000_000_000).Draw(t, "second"), rapid.Int64Range(0, 999_999_999).Draw(t, "nanosecond"))
+		v.Set(reflect.ValueOf(at.In(time.FixedZone("", 60*rapid.IntRange(-720, 720).Draw(t, "zone")))))
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(texts.Draw(t, "text"))
+	case reflect.Bool:
+		v.SetBool(rapid.Bool().Draw(t, "truth"))
+	case reflect.Int, reflect.Int64:
+		v.SetInt(rapid.SampledFrom([]int64{0, 1, -1, 42, math.MaxInt64, math.MinInt64}).Draw(t, "number"))
+	case reflect.Float64:
+		v.SetFloat(rapid.OneOf(rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 1, .5, 1e-6, 9e-7, 1e21, -1e20, 1.7976931348623157e308}), rapid.Float64Range(-1e30, 1e30)).Draw(t, "float"))
+	case reflect.Pointer:
+		if v.SetZero(); depth > 0 && rapid.Bool().Draw(t, "present") {
+			v.Set(reflect.New(v.Type().Elem()))
+			fill(t, v.Elem(), depth-1)
+		}
+	case reflect.Slice:
+		n := rapid.IntRange(-1, 2).Draw(t, "length")
+		if v.SetZero(); n >= 0 && depth > 0 {
+			v.Set(reflect.MakeSlice(v.Type(), n, n))
+			for i := range n {
+				fill(t, v.Index(i), depth-1)
+			}
+		}
+	case reflect.Map:
+		n := rapid.IntRange(-1, 3).Draw(t, "entries")
+		if v.SetZero(); n >= 0 && depth > 0 {
+			v.Set(reflect.MakeMap(v.Type()))
+			for range n {
+				key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+				fill(t, key, depth-1)
+				fill(t, value, depth-1)
+				v.SetMapIndex(key, value)
+			}
+		}
+	case reflect.Interface:
+		kinds := []any{"", 0.0, false, []any(nil), map[string]any(nil), int64(0), json.Number("1.50")}
+		if n := rapid.IntRange(-1, len(kinds)-1).Draw(t, "kind"); n >= 0 && depth > 0 {
+			value := reflect.New(reflect.TypeOf(kinds[n])).Elem()
+			if value.Set(reflect.ValueOf(kinds[n])); value.Type() != reflect.TypeFor[json.Number]() {
+				fill(t, value, depth-1)
+			}
+			v.Set(value)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(t, v.Field(i), depth)
+		}
+	default:
+		t.Fatalf("a field of the kind %s", v.Kind())
+	}
+}
+
+// TestEvaluationsEncodeAsEver compares the encoder with that of the standard library, on values with all fields and texts.
+func TestEvaluationsEncodeAsEver(t *testing.T) {
+	t.Parallel()
+	proptest.Check(t, func(rt *rapid.T) {
+		rec, answer := &wire.EvaluationRecord{}, &wire.SubmissionAnswer{}
+		fill(rt, reflect.ValueOf(rec).Elem(), 4)
+		fill(rt, reflect.ValueOf(answer).Elem(), 4)
+		for _, html := range []bool{false, true} {
+			same(rt, rec, html)
+			same(rt, answer, html)
+			same(rt, &answer.Evaluation, html)
+		}
+	})
+	for _, html := range []bool{false, true} {
+		same(t, &wire.EvaluationRecord{}, html)
+		same(t, (*wire.EvaluationRecord)(nil), html)
+		same(t, &rule.Evaluation{}, html)
+	}
+}
+
+func same[T wire.Encoded](t interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}, v T, html bool,
+) {
+	t.Helper()
+	var want bytes.Buffer
+	enc := json.NewEncoder(&want)
+	enc.SetEscapeHTML(html)
+	if err := enc.Encode(v); err != nil {
+		t.Fatalf("%v", err)
+	}
+	if got := append(wire.AppendJSON([]byte("before"), v, html), '\n'); string(got) != "before"+want.String() {
+		t.Fatalf("escaped for HTML %t: got\n%s\nwant\n%s", html, got[len("before"):], want.String())
+	}
+}
