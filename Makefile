@@ -79,11 +79,15 @@ test-sdk: build ## Test the clients for other languages against bin/tenet (SDKS=
 test-sdk-adapters: build ## Test the adapters for agent frameworks with the real packages and fake models
 	@scripts/test-sdk.sh adapters
 
+.PHONY: test-generators
+test-generators: build ## Generate clients with four public generators, compile them and make calls (GENERATORS=typescript python go java)
+	@scripts/trial-generators.sh $(or $(GENERATORS),typescript python go java)
+
 .PHONY: verify
 verify: $(LINTER) ## Check modules, generated files, format and linters; changes nothing
 	@scripts/setup-build.sh git
 	@for script in .ci/run scripts/*.sh scripts/ci/*.sh; do bash -n "$$script"; done
-	@for module in . client edge tools/streams tools/peers; do (cd $$module && go mod tidy -diff) || { echo "verify: $$module/go.mod or go.sum is not tidy; run: go mod tidy" >&2; exit 1; }; done
+	@for module in . client edge tools/streams tools/peers tools/chart; do (cd $$module && go mod tidy -diff) || { echo "verify: $$module/go.mod or go.sum is not tidy; run: go mod tidy" >&2; exit 1; }; done
 	@scripts/verify-generated.sh
 	@scripts/test-chart.sh
 	@cd tools/promcheck && GOWORK=off CGO_ENABLED=0 go test .

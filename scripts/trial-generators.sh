@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Generates a client from the API description with each of four generators, compiles it and makes calls with it:
 #
-#   make build && scripts/trial-generators.sh [typescript] [python] [go] [java]
+#   make test-generators GENERATORS="typescript python go java"
 #
 # Run by hand after changes to the description's form; docs/sdk/generators.md has the results. Needs npm, python3, go, and for Java
 # a JDK and mvn. What it downloads and generates goes into a cache (TENET_TRIAL_CACHE).

@@ -242,6 +242,7 @@ func (k *hookFlags) judge(ctx context.Context, s *session, limit time.Duration, 
 	}()
 	select {
 	case got := <-done:
+		s.scratch = silent.scratch
 		switch {
 		case got.err != nil && ctx.Err() != nil:
 			return hook.Failed(tooLate(limit), demandsOf(s, q.Dir, modes)), nil
@@ -252,6 +253,11 @@ func (k *hookFlags) judge(ctx context.Context, s *session, limit time.Duration, 
 		a := hook.Decide(got.list[0], modes)
 		for _, e := range got.list[1:] {
 			a = hook.Stricter(a, hook.Decide(e, modes))
+		}
+		if s.scratch { // ids of records that are gone lead nowhere
+			for _, e := range got.list {
+				a.Reason = strings.ReplaceAll(a.Reason, "\nEvaluation "+e.EvaluationID, "")
+			}
 		}
 		return a, got.list[0]
 	case <-ctx.Done():
