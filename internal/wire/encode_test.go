@@ -71,8 +71,8 @@ func fill(t *rapid.T, v reflect.Value, depth int) {
 			v.Set(value)
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			fill(t, v.Field(i), depth)
+		for _, field := range v.Fields() {
+			fill(t, field, depth)
 		}
 	default:
 		t.Fatalf("a field of the kind %s", v.Kind())
