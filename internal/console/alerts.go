@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -111,13 +110,9 @@ func liveAlerts(p *page) error {
 // decideAlerts acknowledges or resolves the alerts of a form: one by its button, or those that are selected.
 func decideAlerts(p *page) error {
 	form := p.r.PostForm
-	do, ids, back := form.Get("do"), form["alert"], localPath(form.Get("next"))
-	if one := form.Get("one"); one != "" { // the button of one row: action, place in the list, alert
-		parts := strings.SplitN(one, " ", 3)
-		if len(parts) != 3 {
-			return rule.Errorf(rule.CodeInvalid, "the form names an alert that there cannot be")
-		}
-		do, ids, back = parts[0], parts[2:], back+"#row-"+url.PathEscape(parts[1])
+	do, ids, back, err := decided(form, "alert")
+	if err != nil {
+		return err
 	}
 	if len(ids) == 0 {
 		p.warn("No alert is selected. Choose some by x or with the pointer.")

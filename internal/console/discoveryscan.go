@@ -4,17 +4,13 @@ import (
 	"context"
 	"encoding/gob"
 	"fmt"
-	"net/http"
-	"net/url"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/a-h/templ"
 
-	"tenet/internal/auth"
 	"tenet/internal/client"
 	"tenet/internal/rule"
 	"tenet/internal/wire"
@@ -129,31 +125,13 @@ const refreshSeconds = 2
 
 // liveScan streams how far a scan has come to the page that shows it.
 func liveScan(p *page) error {
-	p.sent = true
-	header := p.w.Header()
-	header.Set("Content-Type", "text/event-stream")
-	header.Set("X-Accel-Buffering", "no")
-	to := &events{w: p.w, control: http.NewResponseController(p.w)}
-	_ = to.control.SetReadDeadline(time.Time{}) // the server's ends streams too
-	if p.who == (auth.Actor{}) {
-		to.close()
-		return nil
-	}
-	done, ok := p.console.streams.begin(p.who.Name)
-	if !ok {
-		to.close()
-		return nil
-	}
-	defer done()
 	id := p.r.PathValue("id")
 	over := false
-	w := watch{page: p, to: to, over: &over, look: func(ctx context.Context) (templ.Component, error) {
+	return streamUntil(p, &over, func(ctx context.Context) (templ.Component, error) {
 		s, err := client.Get(ctx, p.api, op.GetScan.At(id))
 		over = err == nil && !isOpen(&s)
 		return scanState(&s), err
-	}}
-	w.run(p.began)
-	return nil
+	})
 }
 
 // triageFilters are the filters that lead from a list to the desk and back.
@@ -206,13 +184,9 @@ func startTriageOf(p *page, id string) error {
 // decideCandidates carries out one decision for the selected candidates of a scan, or for one row.
 func decideCandidates(p *page) error {
 	form := p.r.PostForm
-	do, ids, back := form.Get("do"), form["id"], localPath(form.Get("next"))
-	if one := form.Get("one"); one != "" { // the button of one row: action, place in the list, candidate
-		parts := strings.SplitN(one, " ", 3)
-		if len(parts) != 3 {
-			return rule.Errorf(rule.CodeInvalid, "the form names a candidate that no scan can have")
-		}
-		do, ids, back = parts[0], parts[2:], back+"#row-"+url.PathEscape(parts[1])
+	do, ids, back, err := decided(form, "id")
+	if err != nil {
+		return err
 	}
 	selected := wire.Selection{CandidateIDs: ids}
 	if what, all := strings.CutSuffix(do, "-all"); all {
@@ -228,7 +202,6 @@ func decideCandidates(p *page) error {
 	p.console.sessions.Put(p.ctx, triageReasonValue, reason)
 	scanID := p.r.PathValue("id")
 	var out wire.Bulk
-	var err error
 	switch do {
 	case "approve":
 		out, err = client.Call(p.ctx, p.api, op.ApproveCandidates.At(scanID), wire.ApproveCandidates{Selection: selected})

@@ -94,13 +94,9 @@ func parseItems(names []string) ([]wire.QueueRef, error) {
 // decideQueue carries out what the person has chosen for the items of a form: one decision, or a mark.
 func decideQueue(p *page) error {
 	form := p.r.PostForm
-	do, names, back := form.Get("do"), form["item"], localPath(form.Get("next"))
-	if one := form.Get("one"); one != "" { // the button of one row: action, place in the list, item
-		parts := strings.SplitN(one, " ", 3)
-		if len(parts) != 3 {
-			return rule.Errorf(rule.CodeInvalid, "the form names an item that the queue cannot have")
-		}
-		do, names, back = parts[0], parts[2:], back+"#row-"+url.PathEscape(parts[1])
+	do, names, back, err := decided(form, "item")
+	if err != nil {
+		return err
 	}
 	items, err := parseItems(names)
 	if err != nil {

@@ -2,13 +2,10 @@ package console
 
 import (
 	"context"
-	"net/http"
 	"slices"
-	"time"
 
 	"github.com/a-h/templ"
 
-	"tenet/internal/auth"
 	"tenet/internal/client"
 	"tenet/internal/rule"
 	"tenet/internal/wire"
@@ -67,29 +64,12 @@ func testRunPage(p *page) error {
 
 // liveTestRun streams the state of a run to its page, until it has ended.
 func liveTestRun(p *page) error {
-	p.sent = true
-	p.w.Header().Set("Content-Type", "text/event-stream")
-	p.w.Header().Set("X-Accel-Buffering", "no")
-	to := &events{w: p.w, control: http.NewResponseController(p.w)}
-	_ = to.control.SetReadDeadline(time.Time{}) // the server's ends streams too
-	if p.who == (auth.Actor{}) {
-		to.close()
-		return nil
-	}
-	done, ok := p.console.streams.begin(p.who.Name)
-	if !ok {
-		to.close()
-		return nil
-	}
-	defer done()
 	ended := false
-	w := watch{page: p, to: to, look: func(ctx context.Context) (templ.Component, error) {
+	return streamUntil(p, &ended, func(ctx context.Context) (templ.Component, error) {
 		v, err := readTestRun(ctx, p)
 		ended = err == nil && v.ended()
 		return testRunState(p, &v), err
-	}, over: &ended}
-	w.run(p.began)
-	return nil
+	})
 }
 
 // failing counts the cases that do not pass.
