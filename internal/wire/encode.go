@@ -22,6 +22,9 @@ type Encoded interface {
 // AppendJSON appends v as package encoding/json encodes it, byte for byte, in a fraction of the time: every evaluation encodes its answer and its
 // record. With escapeHTML it escapes as [json.Marshal] does. It panics for a value that has no JSON, as only a fault of this program makes one.
 func AppendJSON[T Encoded](b []byte, v T, escapeHTML bool) []byte {
+	if v == nil {
+		return append(b, "null"...)
+	}
 	t := jsonText{b, escapeHTML}
 	switch v := any(v).(type) {
 	case *EvaluationRecord:

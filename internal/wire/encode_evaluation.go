@@ -4,10 +4,6 @@ import "tenet/internal/rule"
 
 // record appends the record of an evaluation.
 func (t *jsonText) record(r *EvaluationRecord) {
-	if r == nil {
-		t.value(r)
-		return
-	}
 	t.open()
 	if r.Identity != nil {
 		t.other("identity", r.Identity)

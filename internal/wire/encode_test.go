@@ -96,6 +96,8 @@ func TestEvaluationsEncodeAsEver(t *testing.T) {
 		same(t, &wire.EvaluationRecord{}, html)
 		same(t, (*wire.EvaluationRecord)(nil), html)
 		same(t, &rule.Evaluation{}, html)
+		same(t, (*rule.Evaluation)(nil), html)
+		same(t, (*wire.SubmissionAnswer)(nil), html)
 	}
 }
 
