@@ -8,7 +8,7 @@ import (
 )
 
 // decided reads from the form of a list what is to be done with which of its rows, and the page to go back to. The rows are those whose boxes are
-// checked, the values of the field; the button of a row stands for that row alone, and carries the action, the row's place in the list and its id.
+// checked, the values of the field. The button of a row decides that row alone, and carries the action, the row's place in the list and its id.
 func decided(form url.Values, field string) (do string, ids []string, back string, err error) {
 	do, ids, back = form.Get("do"), form[field], localPath(form.Get("next"))
 	one := form.Get("one")
