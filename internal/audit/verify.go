@@ -195,6 +195,7 @@ func faultsOf(e store.AuditEntry, through map[string]int64) []string {
 func removed(e store.AuditEntry, through map[string]int64) bool {
 	return len(e.Body) == 0 && e.Seq <= through[e.Kind]
 }
+
 func addProblem(r *wire.AuditReport, seq int64, id, format string, args ...any) {
 	if len(r.Problems) < maxProblems {
 		r.Problems = append(r.Problems, wire.AuditProblem{Seq: seq, ID: id, Message: fmt.Sprintf(format, args...)})
