@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/klauspost/compress/zstd"
-
 	"tenet/internal/checkpoint"
 	"tenet/internal/rule"
 )
@@ -58,17 +56,6 @@ func Pack(h *Head, text []byte) ([]byte, error) {
 		return nil, rule.Errorf(rule.CodeTooLarge, "the bundle would have %d bytes, and %d unpacked; at most %d and %d are possible", h.Size, h.RawSize, MaxSize, MaxRawSize)
 	}
 	return body, nil
-}
-
-// window bounds the memory of a reader beside the text itself.
-const window = 4 << 20
-
-func compress(text []byte) ([]byte, error) {
-	w, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(window), zstd.WithEncoderCRC(false))
-	if err != nil {
-		return nil, err
-	}
-	return w.EncodeAll(text, make([]byte, 0, len(text)/4)), w.Close()
 }
 
 func hashOf(b []byte) string {
@@ -128,6 +115,15 @@ func Open(r io.Reader, trusted []string, base []byte) (*Opened, error) {
 	return &Opened{File: File{Note: signedNote, Body: body}, Head: h, Text: text}, nil
 }
 
+// CheckText compares the text with the hash in the head, which names the bundle in records. Open has compared what was signed of a whole
+// body; this also finds a server that has signed a body and the name of another.
+func (o *Opened) CheckText() error {
+	if hashOf(o.Text) != o.Head.RawHash {
+		return rule.Errorf(rule.CodeInvalid, "the bundle is refused: its text is not the one that its head names")
+	}
+	return nil
+}
+
 // unpack returns the canonical text of a body.
 func unpack(h *Head, body, base []byte) ([]byte, error) {
 	limit := h.RawSize
@@ -146,7 +142,8 @@ func unpack(h *Head, body, base []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
-	if int64(len(text)) != h.RawSize || hashOf(text) != h.RawHash {
+	// The hash of a whole body is signed, and has been compared: what it unpacks to was signed with it. A delta depends on its base as well.
+	if int64(len(text)) != h.RawSize || h.Base != "" && hashOf(text) != h.RawHash {
 		return nil, errors.New("its text is not the one that was signed")
 	}
 	return text, nil
@@ -180,24 +177,3 @@ func OpenStored(data []byte, trusted []string) (*Opened, error) {
 
 // Unpack unpacks a body that the caller has made, to a text of size bytes.
 func Unpack(body []byte, size int64) ([]byte, error) { return decompress(body, size) }
-
-// decompress unpacks a body of at most limit bytes of text.
-func decompress(body []byte, limit int64) ([]byte, error) {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(max(limit+1, window))), zstd.WithDecoderMaxWindow(window))
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	var frame zstd.Header
-	if err := frame.Decode(body); err != nil || !frame.HasFCS || frame.FrameContentSize > uint64(limit) {
-		return nil, errors.New("it does not unpack to the size that was signed")
-	}
-	text, err := d.DecodeAll(body, make([]byte, 0, frame.FrameContentSize))
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errDamaged, err)
-	}
-	if int64(len(text)) > limit {
-		return nil, errors.New("it does not unpack to the size that was signed")
-	}
-	return text, nil
-}
