@@ -4,9 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"math"
+	"runtime"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"tenet/internal/store"
 	"tenet/internal/wire"
@@ -54,27 +57,36 @@ func VerifyPart(ctx context.Context, r store.AuditReader, projectID string, veri
 		}
 	}
 	reached := head == last
-	for after := begin; ; after = last.Seq {
+	pages, stop := readAhead(ctx, r, projectID, begin)
+	defer stop()
+	for p := range pages {
 		if limit > 0 && report.Entries >= int64(limit) && last.Seq < head.Seq && len(report.Problems) < maxProblems {
 			lost(false)
 			report.Next = &wire.AuditHead{Seq: last.Seq, Hash: last.Hash}
 			return report, nil
 		}
-		entries, err := r.Entries(ctx, projectID, after, verifyPage)
-		if err != nil {
-			return nil, err
+		if p.err != nil {
+			return nil, p.err
 		}
-		for _, e := range entries {
-			checkEntry(report, last, e, through)
+		faults := contentFaults(p.entries, through)
+		for i, e := range p.entries {
+			checkPlace(report, last, e)
+			for _, fault := range faults[i] {
+				addProblem(report, e.Seq, e.ID, "%s", fault)
+			}
+			if removed(e, through) {
+				report.Pruned++
+			}
 			last = wire.AuditHead{Seq: e.Seq, Hash: e.Hash}
 			expected = expected || last == expect
 			reached = reached || last == head
 			report.Entries++
 		}
-		if len(entries) < verifyPage || len(report.Problems) >= maxProblems {
+		if len(report.Problems) >= maxProblems {
 			break
 		}
 	}
+	stop()
 	// Entries may have been appended since the head was read, but never beyond the head as it is now.
 	now, err := r.Head(ctx, projectID)
 	if err != nil {
@@ -100,34 +112,88 @@ func checkStart(ctx context.Context, r store.AuditReader, report *wire.AuditRepo
 	return nil
 }
 
-// checkEntry looks at one entry. Bodies of a kind up to its entry in through may have been removed.
-func checkEntry(r *wire.AuditReport, last wire.AuditHead, e store.AuditEntry, through map[string]int64) {
+// page is a part of a chain, or why it could not be read.
+type page struct {
+	entries []store.AuditEntry
+	err     error
+}
+
+// readAhead reads the entries of a chain after one, page by page, the next one while the caller looks at one. The caller calls stop, which may
+// be called again, before it uses r for something else.
+func readAhead(ctx context.Context, r store.AuditReader, projectID string, after int64) (pages <-chan page, stop func()) {
+	to, done := make(chan page), make(chan struct{})
+	go func() {
+		defer close(to)
+		for {
+			entries, err := r.Entries(ctx, projectID, after, verifyPage)
+			select {
+			case to <- page{entries, err}:
+			case <-done:
+				return
+			}
+			if err != nil || len(entries) < verifyPage {
+				return
+			}
+			after = entries[len(entries)-1].Seq
+		}
+	}()
+	return to, sync.OnceFunc(func() {
+		close(done)
+		for range to { // ends when the reading has
+		}
+	})
+}
+
+// checkPlace looks whether an entry follows the one before it.
+func checkPlace(r *wire.AuditReport, last wire.AuditHead, e store.AuditEntry) {
 	if e.Seq != last.Seq+1 {
 		addProblem(r, e.Seq, e.ID, "entries %d to %d are missing", last.Seq+1, e.Seq-1)
 	}
 	if e.PrevHash != last.Hash {
 		addProblem(r, e.Seq, e.ID, "does not follow the entry before it: it names %s, that has %s", short(e.PrevHash), short(last.Hash))
 	}
+}
+
+// contentFaults returns what is wrong with each entry alone. It looks at several at a time.
+func contentFaults(entries []store.AuditEntry, through map[string]int64) [][]string {
+	faults := make([][]string, len(entries))
+	var all sync.WaitGroup
+	for part := range runtime.GOMAXPROCS(0) {
+		all.Go(func() {
+			for i := part; i < len(entries); i += runtime.GOMAXPROCS(0) {
+				faults[i] = faultsOf(entries[i], through)
+			}
+		})
+	}
+	all.Wait()
+	return faults
+}
+
+// faultsOf returns what is wrong with one entry.
+func faultsOf(e store.AuditEntry, through map[string]int64) []string {
+	var faults []string
 	if Hash(e) != e.Hash {
-		addProblem(r, e.Seq, e.ID, "was changed: its hash does not fit its fields")
+		faults = append(faults, "was changed: its hash does not fit its fields")
 	}
-	if len(e.Body) == 0 && e.Seq <= through[e.Kind] {
-		r.Pruned++
-		return
+	if removed(e, through) {
+		return faults
 	}
-	sum := sha256.Sum256(e.Body)
-	if hex.EncodeToString(sum[:]) != e.BodyHash {
-		addProblem(r, e.Seq, e.ID, "was changed: its body does not have the recorded hash")
-		return
+	if sum := sha256.Sum256(e.Body); hex.EncodeToString(sum[:]) != e.BodyHash {
+		return append(faults, "was changed: its body does not have the recorded hash")
 	}
 	body, err := Body(e)
 	if err != nil {
-		addProblem(r, e.Seq, e.ID, "its body cannot be read: %v", err)
-		return
+		return append(faults, fmt.Sprintf("its body cannot be read: %v", err))
 	}
-	if !json.Valid(body) {
-		addProblem(r, e.Seq, e.ID, "its body is not JSON")
+	if !jsontext.Value(body).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
+		faults = append(faults, "its body is not JSON")
 	}
+	return faults
+}
+
+// removed reports whether the body of an entry is gone and may be: bodies of a kind up to its entry in through may have been removed.
+func removed(e store.AuditEntry, through map[string]int64) bool {
+	return len(e.Body) == 0 && e.Seq <= through[e.Kind]
 }
 
 func addProblem(r *wire.AuditReport, seq int64, id, format string, args ...any) {

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	fastjson "github.com/go-json-experiment/json"
 
@@ -136,7 +137,16 @@ func encodeRules(rules []rule.Rule) ([]line, error) {
 
 // each calls fn for 0 to n-1 on all processors.
 func each(n int, fn func(i int)) {
-	spread(n, max(1, min(runtime.GOMAXPROCS(0), n/64)), fn)
+	workers := max(1, min(runtime.GOMAXPROCS(0), n/64))
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			for i := w; i < n; i += workers {
+				fn(i)
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // join sorts lines and writes them one after the other.

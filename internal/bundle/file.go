@@ -8,6 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
+	"slices"
+
+	"github.com/klauspost/compress/zstd"
+	"golang.org/x/sync/errgroup"
 
 	"tenet/internal/checkpoint"
 	"tenet/internal/rule"
@@ -56,6 +61,25 @@ func Pack(h *Head, text []byte) ([]byte, error) {
 		return nil, rule.Errorf(rule.CodeTooLarge, "the bundle would have %d bytes, and %d unpacked; at most %d and %d are possible", h.Size, h.RawSize, MaxSize, MaxRawSize)
 	}
 	return body, nil
+}
+
+// window bounds the memory of a reader beside the text itself.
+const window = 4 << 20
+
+// frameSize is the length of the text of a frame. Short ones keep all cores at work to the end, longer ones are a little smaller together.
+const frameSize = 1 << 20
+
+// compress writes a frame for each frameSize of a text, so that several can be unpacked at a time. A checksum in each finds faults of unpacking.
+func compress(text []byte) ([]byte, error) {
+	w, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(window), zstd.WithEncoderCRC(true))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]byte, 0, len(text)/4)
+	for part := range slices.Chunk(text, frameSize) {
+		out = w.EncodeAll(part, out)
+	}
+	return out, w.Close()
 }
 
 func hashOf(b []byte) string {
@@ -142,7 +166,7 @@ func unpack(h *Head, body, base []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
-	// The hash of a whole body is signed, and has been compared: what it unpacks to was signed with it. A delta depends on its base as well.
+	// The body is the one that was signed; the text that a delta makes has another signed hash.
 	if int64(len(text)) != h.RawSize || h.Base != "" && hashOf(text) != h.RawHash {
 		return nil, errors.New("its text is not the one that was signed")
 	}
@@ -177,3 +201,83 @@ func OpenStored(data []byte, trusted []string) (*Opened, error) {
 
 // Unpack unpacks a body that the caller has made, to a text of size bytes.
 func Unpack(body []byte, size int64) ([]byte, error) { return decompress(body, size) }
+
+// errSize reports a body that unpacks to more or less than it may.
+var errSize = errors.New("it does not unpack to the size that was signed")
+
+// decompress unpacks a body of at most limit bytes of text, several frames at a time.
+func decompress(body []byte, limit int64) ([]byte, error) {
+	frames, size, err := framesOf(body, limit)
+	if err != nil {
+		return nil, err
+	}
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(uint64(max(limit+1, window))), zstd.WithDecoderMaxWindow(window))
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	text := make([]byte, size)
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for _, f := range frames {
+		group.Go(func() error {
+			part, err := d.DecodeAll(f.packed, text[f.from:f.from:f.to])
+			if err != nil {
+				return fmt.Errorf("%w: %w", errDamaged, err)
+			}
+			if int64(len(part)) != f.to-f.from {
+				return errSize
+			}
+			return nil
+		})
+	}
+	return text, group.Wait()
+}
+
+// frame is a part of a body, and where its text belongs.
+type frame struct {
+	packed   []byte
+	from, to int64
+}
+
+// framesOf finds the frames of a body and the size of their text, limit at most, without unpacking them: RFC 8878, section 3.1.1. A frame that does not say its
+// size is refused.
+func framesOf(body []byte, limit int64) (frames []frame, size int64, err error) {
+	for len(body) > 0 {
+		var h zstd.Header
+		if err := h.Decode(body); err != nil || h.Skippable || !h.HasFCS || h.FrameContentSize > uint64(limit-size) {
+			return nil, 0, errSize
+		}
+		n := h.HeaderSize
+		for last := false; !last; {
+			if n < 0 || n+blockHeader > len(body) {
+				return nil, 0, errDamaged
+			}
+			head := int(body[n]) | int(body[n+1])<<8 | int(body[n+2])<<16
+			last = head&1 == 1
+			n += blockHeader
+			if head>>1&3 == repeatedByte {
+				n++
+			} else {
+				n += head >> 3
+			}
+		}
+		if h.HasCheckSum {
+			n += checksumSize
+		}
+		if n > len(body) {
+			return nil, 0, errDamaged
+		}
+		to := size + int64(h.FrameContentSize)
+		frames = append(frames, frame{packed: body[:n], from: size, to: to})
+		body, size = body[n:], to
+	}
+	return frames, size, nil
+}
+
+// Sizes and block types of a frame.
+const (
+	blockHeader  = 3
+	checksumSize = 4
+	repeatedByte = 1 // such a block has one byte, whatever size it says
+)

@@ -83,6 +83,9 @@ func BenchmarkReleases(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Run("bundle", func(b *testing.B) {
+		if _, err := r.Deploy(ctx, project, first.ID, wire.Production, "", ""); err != nil {
+			b.Fatal(err)
+		}
 		for b.Loop() { // read from the database, compared with the snapshot, encoded, compressed, stored and signed
 			bundles := release.NewBundles(release.BundlesConfig{
 				Updater: s, Bundles: s.Bundles, Releases: s.Releases, Rules: s.Rules, Projects: s.Projects, Waivers: s.Waivers, Agents: s.Agents, Keys: s.Keys, Now: time.Now,

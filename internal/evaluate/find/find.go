@@ -9,9 +9,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"math"
 	"slices"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"tenet/internal/audit"
 	"tenet/internal/rule"
@@ -261,7 +265,7 @@ func (s *search) intersect(ctx context.Context, blocks []int64, conditions [][]s
 		if len(blocks) == 0 {
 			return nil, nil
 		}
-		sets, err := s.x.cfg.Store.Terms.Sets(ctx, s.projectID, terms, blocks)
+		sets, err := s.sets(ctx, terms, blocks)
 		if err != nil {
 			return nil, err
 		}
@@ -297,6 +301,30 @@ func (s *search) intersect(ctx context.Context, blocks []int64, conditions [][]s
 		found[b].Intersect(within)
 	}
 	return found, nil
+}
+
+// Many blocks are read in parts at a time: each part waits for other pages of the index.
+const (
+	partBlocks  = 128
+	partsAtOnce = 4
+)
+
+// sets returns the entries of blocks that have one of the terms.
+func (s *search) sets(ctx context.Context, terms []store.Term, blocks []int64) (map[int64]*store.EntrySet, error) {
+	all := make(map[int64]*store.EntrySet, len(blocks))
+	var mu sync.Mutex
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(partsAtOnce)
+	for part := range slices.Chunk(blocks, max(partBlocks, (len(blocks)+partsAtOnce-1)/partsAtOnce)) {
+		group.Go(func() error {
+			sets, err := s.x.cfg.Store.Terms.Sets(ctx, s.projectID, terms, part)
+			mu.Lock()
+			defer mu.Unlock()
+			maps.Copy(all, sets)
+			return err
+		})
+	}
+	return all, group.Wait()
 }
 
 // matches reports whether an entry that is not indexed yet matches, and if not, whether it may, since not all of its facts and words
