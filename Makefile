@@ -147,6 +147,11 @@ bench-discovery: ## Measure how well and how fast rules are found in texts (DISC
 bench-triage: ## Measure which broken rules are judged among 2,000, by ranking and with triage of known recall (EVALCASES=files, FILLER=file)
 	CGO_ENABLED=0 go run ./bench/triage $(if $(FILLER),-filler='$(FILLER)') $(or $(EVALCASES),$(wildcard ../shared/data/code-rules/*.jsonl ../shared/data/fact-rules/*.jsonl))
 
+.PHONY: bench-checks
+bench-checks: ## Measure what becomes of unseen violations once a proposed check is adopted (HALF=1|2 BREAKING=12, EVALCASES=files)
+	@scripts/eslint-cases/setup.sh bin/eslint-cases
+	CGO_ENABLED=0 go run ./bench/checks -half=$(or $(HALF),0) -breaking=$(or $(BREAKING),12) $(or $(EVALCASES),bin/eslint-cases/cases.jsonl)
+
 .PHONY: bench-commands
 bench-commands: ## Measure how many harmful and harmless commands the starter rules stop (COMMANDS=dir)
 	CGO_ENABLED=0 go run ./bench/commands -data='$(COMMANDS)'

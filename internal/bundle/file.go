@@ -66,14 +66,17 @@ func Pack(h *Head, text []byte) ([]byte, error) {
 // window bounds the memory of a reader beside the text itself.
 const window = 4 << 20
 
-// compress writes a frame for each window of a text, so that several can be unpacked at a time. A checksum in each finds faults of unpacking.
+// frameSize is the length of the text of a frame. Short ones keep all cores at work to the end, longer ones are a little smaller together.
+const frameSize = 1 << 20
+
+// compress writes a frame for each frameSize of a text, so that several can be unpacked at a time. A checksum in each finds faults of unpacking.
 func compress(text []byte) ([]byte, error) {
 	w, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(window), zstd.WithEncoderCRC(true))
 	if err != nil {
 		return nil, err
 	}
 	out := make([]byte, 0, len(text)/4)
-	for part := range slices.Chunk(text, window) {
+	for part := range slices.Chunk(text, frameSize) {
 		out = w.EncodeAll(part, out)
 	}
 	return out, w.Close()
@@ -134,6 +137,15 @@ func Open(r io.Reader, trusted []string, base []byte) (*Opened, error) {
 		return nil, rule.Errorf(rule.CodeInvalid, "the bundle is refused: %w", err)
 	}
 	return &Opened{File: File{Note: signedNote, Body: body}, Head: h, Text: text}, nil
+}
+
+// CheckText compares the text with the hash in the head, which names the bundle in records. Open has compared what was signed of a whole
+// body; this also finds a server that has signed a body and the name of another.
+func (o *Opened) CheckText() error {
+	if hashOf(o.Text) != o.Head.RawHash {
+		return rule.Errorf(rule.CodeInvalid, "the bundle is refused: its text is not the one that its head names")
+	}
+	return nil
 }
 
 // unpack returns the canonical text of a body.

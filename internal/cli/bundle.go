@@ -235,6 +235,9 @@ func verifyBundle(data []byte, trusted []string) (*bundle.Head, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := opened.CheckText(); err != nil {
+		return nil, err
+	}
 	c, err := bundle.Decode(opened.Text)
 	if err != nil {
 		return nil, err

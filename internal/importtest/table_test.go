@@ -197,6 +197,7 @@ var table = map[string]row{
 	"/bench/lexicon":      {layer: command},
 	"/bench/discovery":    {layer: command, imports: []string{"discover/assistant", "discover/comment", "discover/policy", "discover/prose", "discover/source"}, tests: []string{"discover"}},
 	"/sdk/generate":       {layer: command},
+	"/bench/checks":       {layer: command, imports: []string{"auth", "check", "evaluate", "judge", "llm", "modeleval", "rule", "sandbox", "store", "store/sqlstore", "subject"}},
 	"/bench/triage":       {layer: command, imports: []string{"auth", "check", "corpus", "evaluate", "judge", "ledger", "modeleval", "rule", "store", "subject", "wire"}},
 	"/bench/search":       {layer: command, imports: []string{"auth", "corpus", "document", "rule", "search", "store", "store/sqlstore", "wire"}},
 

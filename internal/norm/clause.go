@@ -179,7 +179,7 @@ var commands = map[string]int{
 
 // readClause parses a part of a sentence. subject is that of an earlier part of the sentence.
 func readClause(part []word, first bool, subject Set) (Clause, bool) {
-	part = reserved(granted(part))
+	part = sufficing(inState(reserved(granted(part))))
 	words := places(part)
 	own, at, next := findForce(words)
 	if own.force == 0 && !first && !own.negative {

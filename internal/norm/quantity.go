@@ -202,7 +202,7 @@ var (
 		atMost: "no more than|not more than|no longer than|not longer than|no later than|not later than|no greater than|no larger than|no higher than|" +
 			"no older than|not older than|not to exceed|at most|as much as|as many as|as high as|as late as|a maximum of|maximum of|maximum length of|maximum|max|up to|within|limited to|capped at|<=",
 		under:   "less than|fewer than|shorter than|smaller than|lower than|younger than|earlier than|under|below|<",
-		atLeast: "no less than|not less than|no fewer than|not fewer than|no shorter than|not shorter than|no earlier than|at least|as short as|as little as|as few as|as low as|as early as|a minimum of|minimum of|minimum length of|minimum|min|>=",
+		atLeast: "no less than|not less than|no fewer than|not fewer than|no shorter than|not shorter than|no earlier than|no sooner than|not sooner than|at least|as short as|as little as|as few as|as low as|as early as|a minimum of|minimum of|minimum length of|minimum|min|>=",
 		over:    "more than|greater than|longer than|larger than|older than|higher than|bigger than|later than|exceeding|exceeds|exceed|above|over|beyond|>",
 		exact:   "exactly|every|each|of",
 	})
@@ -235,7 +235,7 @@ func phrases(m map[side]string) []phrase {
 
 // measures are words that say what a number measures, not of what.
 var measures = list("long old length age size duration value amount total deep high large big short wide last take exceed limit maximum minimum max min " +
-	"more less fewer longer shorter older younger greater larger smaller higher lower later earlier number count least most than up within every")
+	"more less fewer longer shorter older younger greater larger smaller higher lower later earlier sooner number count least most than up within every")
 
 // placed is a word with its place; used is set for what belongs to a quantity.
 type placed struct {

@@ -43,6 +43,59 @@ func reserved(part []word) []word {
 	return part
 }
 
+// conditions are adjectives for how things may be kept.
+var conditions = list("open closed shut locked unlocked on off enabled disabled encrypted unencrypted secret confidential private public visible hidden clean")
+
+// inState writes "Doors stay closed" and "Keep doors closed" as "Doors must be closed".
+func inState(part []word) []word {
+	n := len(part)
+	if n < 3 || !conditions[part[n-1].text] || part[n-1].code {
+		return part
+	}
+	switch before := part[n-2].text; {
+	case before == "remain" || before == "remains" || before == "stay" || before == "stays" || before == "kept" && n > 3 && isBe(part[n-3].text):
+		out := slices.Clone(part)
+		if out[n-2].text = "be"; before == "kept" {
+			return append(out[:n-2], out[n-1])
+		}
+		if modals[part[n-3].text] != 0 || part[n-3].text == "not" {
+			return out
+		}
+		must := word{text: "must", from: part[n-2].from, to: part[n-2].from}
+		return slices.Insert(out, n-2, must)
+	case part[0].text == "keep":
+		at := func(text string) word { return word{text: text, from: part[0].from, to: part[0].to} }
+		out := append(slices.Clone(part[1:n-1]), at("must"), at("be"))
+		return append(out, part[n-1])
+	}
+	return part
+}
+
+// sufficing writes "One signature is enough for orders" as "orders may have one signature".
+func sufficing(part []word) []word {
+	for i := 1; i+1 < len(part); i++ {
+		rest := 0
+		switch t := part[i].text; {
+		case (t == "suffices" || t == "suffice") && part[i+1].text == "for":
+			rest = i + 2
+		case isBe(t) && i+2 < len(part) && (part[i+1].text == "enough" || part[i+1].text == "sufficient") && part[i+2].text == "for":
+			rest = i + 3
+		}
+		if rest == 0 || rest >= len(part) || slices.ContainsFunc(part, func(w word) bool { return w.text == "not" }) {
+			continue
+		}
+		out := slices.Clone(part[rest:])
+		end := out[len(out)-1].end
+		out[len(out)-1].end = 0
+		at := func(text string) word { return word{text: text, from: part[i].from, to: part[rest-2].to} }
+		out = append(out, at("may"), at("have"))
+		out = append(out, part[:i]...)
+		out[len(out)-1].end = end
+		return out
+	}
+	return part
+}
+
 // numbered takes a number of people or things that a clause begins with for a bound of what it says: "No more than three people may use the lift"
 // has the limit of "The lift must be used by at most three people", and "Up to five people may use it" allows five.
 func (c *Clause) numbered(words []placed) {

@@ -9,6 +9,29 @@ import (
 // Span is a place in a statement: the bytes from From to before To.
 type Span struct{ From, To int }
 
+// PartOf reports whether a clause is about a part of something that a set of words is about, such as the sources of files.
+func (c *Clause) PartOf(whole Set) bool {
+	for i := range c.words {
+		part := &c.words[i]
+		if i+2 >= len(c.words) || c.words[i+1].text != "of" || part.code || part.place != InPredicate {
+			continue
+		}
+		key := part.key()
+		if key == "" || key == c.Head || whole[key] {
+			continue
+		}
+		for k := i + 2; k < min(i+5, len(c.words)); k++ {
+			if of := c.words[k].key(); of != "" {
+				if whole[of] {
+					return true
+				}
+				break
+			}
+		}
+	}
+	return false
+}
+
 // Spans returns the places of the content words of a clause, in order, whose compared forms are wanted. Words of exceptions and reasons
 // are left out.
 func (c *Clause) Spans(wanted func(key string) bool) []Span {

@@ -15,9 +15,10 @@ import (
 )
 
 const (
-	// leastHeldBack is how many samples that break the rule, and that the model was not shown, a check must find before it may decide
-	// alone that a subject keeps the rule.
+	// leastHeldBack is how many samples that break the rule, and that the model was not shown, a check must find for each of its ways to
+	// deny before it may decide alone that a subject keeps the rule; leastUnnamed the same for ways of which the rule says nothing.
 	leastHeldBack = 3
+	leastUnnamed  = 5
 	// copiedLength is the length of a text from a sample, in characters, from which on a check has copied it.
 	copiedLength = 20
 	maxReasons   = 10 // why a check decides denials only
@@ -83,8 +84,9 @@ func (try prover) prove(ctx context.Context, r *rule.Rule, shown, back []store.T
 			p.doubt("it misses the case %q, which the model was not shown", c.Name)
 		}
 	}
-	if breaking < leastHeldBack {
-		p.doubt("of the cases that break the rule only %d could be held back from the model, not %d: add more", breaking, leastHeldBack)
+	if w := waysOf(r, r.Check); breaking < w.heldBack() {
+		p.doubt("of the cases that break the rule only %d could be held back from the model, not %d, as a check with %d ways to deny takes: add more",
+			breaking, w.heldBack(), max(1, w.named+w.other))
 	}
 	for _, list := range [][]store.TestCase{shown, back} {
 		for i := range list {

@@ -97,6 +97,8 @@ func TestWhyAProposalDecidesDenialsOnly(t *testing.T) {
 		reason string
 	}{
 		"few cases":        {nil, 2, `\beval\s*\(`, "only 1 could be held back from the model, not 3"},
+		"several ways":     {nil, 6, `\beval\s*\(|\bexec\s*\(`, "only 3 could be held back from the model, not 8, as a check with 2 ways to deny"},
+		"wider spaces":     {nil, 6, `(^|[^ ]) ?\beval\s*\(`, "wider spaces"},
 		"other spaces":     {nil, 6, `\beval\([^ ]`, "other spaces"},
 		"a recorded ALLOW": {[]subject.Past{{EvaluationID: "e", Subject: subject.Input{Action: "eval(x)"}, Verdict: rule.Allow}}, 6, `\beval\s*\(`, "differs from 1 of 1 recorded"},
 		"a recorded DENY":  {[]subject.Past{{EvaluationID: "e", Subject: subject.Input{Action: "exec(x)"}, Verdict: rule.Deny}}, 6, `\beval\s*\(`, "differs from 1 of 1 recorded"},

@@ -27,6 +27,8 @@ func variants(r *rule.Rule, sample, inputType string) []variant {
 		{"its own names renamed", func(lines []string) []string { return renamed(r, lines) }},
 		{"other quotes", requoted},
 		{"other spaces", respaced},
+		{"wider spaces", widened},
+		{"other numbers", renumbered},
 		{"lines indented", indented},
 		{"lines in another order", reversed},
 	} {
@@ -66,6 +68,8 @@ var (
 	introduced = regexp.MustCompile(`(?m)(?:^|[\s;({,])(?:(?:let|const|var|val|def|func|function|class|fn)\s+([A-Za-z_]\w{2,})|([A-Za-z_]\w{2,})\s*(?::=|=(?:[^=>]|$)))`)
 	// spacing finds where spaces inside of brackets may be put.
 	spacing = regexp.MustCompile(`([(\[])([^\s)\]])`)
+	single  = regexp.MustCompile(`(\S) (\S)`)
+	number  = regexp.MustCompile(`\b[1-9]\d+\b`)
 	word    = regexp.MustCompile(`[A-Za-z]{4,}`)
 )
 
@@ -113,6 +117,29 @@ func requoted(lines []string) []string {
 
 func respaced(lines []string) []string {
 	return perLine(lines, func(line string) string { return spacing.ReplaceAllString(line, "$1 $2") })
+}
+
+// widened doubles the single spaces inside of lines without texts in quotes.
+func widened(lines []string) []string {
+	return perLine(lines, func(line string) string {
+		if strings.ContainsAny(line, "'\"`/") {
+			return line
+		}
+		return single.ReplaceAllString(single.ReplaceAllString(line, "$1  $2"), "$1  $2")
+	})
+}
+
+// renumbered changes the digits of numbers of more than one digit.
+func renumbered(lines []string) []string {
+	return perLine(lines, func(line string) string {
+		return number.ReplaceAllStringFunc(line, func(digits string) string {
+			changed := []byte(digits)
+			for i, d := range changed[1:] {
+				changed[i+1] = '0' + (d-'0'+3)%10
+			}
+			return string(changed)
+		})
+	})
 }
 
 func indented(lines []string) []string {

@@ -49,6 +49,8 @@ func forces(a, b *norm.Clause) (Finding, bool) {
 		return Finding{}, false
 	case d.Conditional || p.Conditional:
 		return Finding{}, false // how a thing is done says nothing about whether it is
+	case len(missing) == 0 && d.PartOf(pw):
+		return Finding{}, false // a part of what is forbidden is something else
 	case len(missing) == 0:
 		confidence = .8
 	case dw.Within(pw) && within(missing, p.Subject):

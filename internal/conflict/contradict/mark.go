@@ -5,12 +5,17 @@ import (
 	"tenet/internal/rule"
 )
 
-// polarity returns the words by which a clause demands or forbids; its verb where its modality alone decides.
+// polarity returns the words by which a clause demands or forbids; its verb where its modality alone decides, and its first word where another
+// verb of opposite sense has taken the place of that.
 func polarity(c *norm.Clause) []norm.Span {
 	if spans := c.Polarity(); len(spans) > 0 {
 		return spans
 	}
-	return c.Spans(func(key string) bool { return key == c.Head })
+	if spans := c.Spans(func(key string) bool { return key == c.Head }); len(spans) > 0 {
+		return spans
+	}
+	all := c.Spans(func(string) bool { return true })
+	return all[:min(1, len(all))]
 }
 
 // Marks returns the words of two statements that clash, those of the first rule first. Where the tests find no contradiction, as in a conflict
