@@ -194,6 +194,7 @@ func (t *tally) add(ctx context.Context, p proposer, rc *ruleCases) error {
 		switch got {
 		case rule.Deny:
 			t.denied++
+		case rule.NeedsConfirmation:
 		case rule.Allow:
 			if t.allowed++; t.verbose {
 				fmt.Fprintf(os.Stderr, "%s: lets through %s: %q\n", p.name, rc.broken[i].ID, *rc.broken[i].Input.Files[0].Content)
