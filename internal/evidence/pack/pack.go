@@ -453,12 +453,6 @@ func (c *count) figures() *Figures {
 	return &f
 }
 
-// sumOf returns the SHA-256 of bytes, in hex.
-func sumOf(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
-}
-
 // same reports whether two values have the same JSON.
 func same(a, b any) (bool, error) {
 	x, err := json.Marshal(a)
