@@ -25,7 +25,7 @@ func Parse(text string) ([]File, error) {
 		return nil, errNoDiff
 	}
 	addNamed(&p)
-	if err := p.readRemarks(); err != nil {
+	if err := readRemarks(&p); err != nil {
 		return nil, err
 	}
 	return p.files, nil
@@ -125,7 +125,7 @@ func (p *parser) betweenFiles() error {
 	if err := noteRaw(p); err != nil {
 		return err
 	}
-	if err := p.noteRemark(); err != nil {
+	if err := noteRemark(p); err != nil {
 		return err
 	}
 	switch {

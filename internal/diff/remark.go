@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// remarks notes the text beside the files of a diff for [parser.readRemarks]. diff writes which files differ and which are in one folder
+// remarks notes the text beside the files of a diff for [readRemarks]. diff writes which files differ and which are in one folder
 // only in the language of its user: the paths in a line show what it is about, its words do not.
 type remarks struct {
 	lines []remarkLine
@@ -27,17 +27,15 @@ var cutLine = regexp.MustCompile(`(?i)^\s*(?:\.\.\.|…)|^\s*[\[(<].*(?:truncat|
 	`\b(?:diff|output|patch|content|response|result)\b.*\b(?:truncated|suppressed|cut off|not shown|too (?:large|big|long))\b`)
 
 // noteRemark notes a line of text. It refuses one after a file by which a tool says that the diff is cut.
-func (p *parser) noteRemark() error {
+func noteRemark(p *parser) error {
 	if p.zone == message || p.line == "" || len(p.line) > 3*MaxPath {
 		return nil
 	}
 	if (p.zone == tail || p.zone == remark) && cutLine.MatchString(p.line) {
 		return brokenAt(p.no, "%s says that the diff is cut; send the whole diff", excerpt(p.line))
 	}
-	if strings.Contains(p.line, "/") || strings.Contains(p.line, ": ") {
-		if p.remarks.lines = append(p.remarks.lines, remarkLine{p.no, p.line}); len(p.remarks.lines) > maxRemarks {
-			return brokenAt(p.no, "brings the text beside files to more than %d lines with paths; send the diff alone", maxRemarks)
-		}
+	if len(p.remarks.lines) <= maxRemarks && (strings.Contains(p.line, "/") || strings.Contains(p.line, ": ")) {
+		p.remarks.lines = append(p.remarks.lines, remarkLine{p.no, p.line})
 	}
 	return nil
 }
@@ -54,9 +52,12 @@ func (r *remarks) root(name string) {
 
 // readRemarks adds the files that lines beside those of a plain diff name by both of their paths, and refuses a line that names a folder
 // of the diff and something in it.
-func (p *parser) readRemarks() error {
+func readRemarks(p *parser) error {
 	if p.remarks.git {
 		return nil
+	}
+	if n := len(p.remarks.lines); n > maxRemarks {
+		return brokenAt(p.remarks.lines[n-1].no, "brings the text beside files to more than %d lines with paths; send the diff alone", maxRemarks)
 	}
 	shown := map[string]bool{}
 	for i := range p.files {

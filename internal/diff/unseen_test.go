@@ -187,6 +187,17 @@ func TestPointersOfLFS(t *testing.T) {
 	}
 }
 
+// TestTextBesideFilesIsBounded: a summary before a diff of git may be long; beside a plain diff, each line may name a file.
+func TestTextBesideFilesIsBounded(t *testing.T) {
+	text := strings.Repeat(" a/x | 1 +\n", maxRemarks+1)
+	if _, err := Parse(text + "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"); err != nil {
+		t.Errorf("a diff of git: %v", err)
+	}
+	if _, err := Parse(text + "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"); err == nil {
+		t.Error("a plain diff with more lines than can be read is taken")
+	}
+}
+
 // TestRemarksNameFiles has lines of diff -r in other languages: their paths name files whose changes are not shown.
 func TestRemarksNameFiles(t *testing.T) {
 	const plain = "diff -ru a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"
