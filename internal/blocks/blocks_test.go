@@ -66,6 +66,7 @@ func TestClauses(t *testing.T) {
 	check(t, "definitions", Markdown("Key\n: opens doors\n  at night\n: is of iron\n\nSee this\nor that\n: no term\n\nGate\n\n: shuts\n", 1, Sentences),
 		"1 item Key\n: opens doors\nat night", "4 item is of iron", "6 text See this\nor that\n: no term", "10 text Gate", "12 item shuts")
 	check(t, "adoc", Adoc("Key:: opens doors\nGate::\n  shuts\n\nA text: more::x\n", 1), "1 item Key:: opens doors", "2 item Gate::\nshuts", "5 text A text: more::x")
+	check(t, "items of HTML", Markdown("<ol>\n<li>ask</li>\n<li class=\"x\"><b>wait</b>\nhere</li>\n</ol>\n", 1, Sentences), "2 item ask</li>", "3 item <b>wait</b>\nhere</li>")
 	boxed := Markdown("- [x] ask\n- wait\n", 1, Sentences)
 	if !boxed[0].Box || boxed[1].Box {
 		t.Errorf("boxes %+v", boxed)

@@ -177,7 +177,7 @@ var letterMark = regexp.MustCompile(`^[ \t>]*([a-z]|[ivx]{2,4})[.)][ \t]+\S`)
 // contracts and bylaws. All places in it are those of the text. A mark counts at the beginning of a paragraph or below another.
 func lettered(text []byte) []byte {
 	out := text
-	open := true // a mark may stand in the line
+	open := true // the line may begin with a mark
 	for at := 0; at < len(text); {
 		line := text[at:]
 		if n := bytes.IndexByte(line, '\n'); n >= 0 {

@@ -28,6 +28,8 @@ type list struct {
 var (
 	// bullet is the mark of an item: - * + •, 1. 1) (1), a) (a).
 	bullet = regexp.MustCompile(`^(?:([-*+•◦▪–])|[0-9]{1,9}[.)]|\([0-9]{1,9}\)|(\(?(?:[a-z]|[ivx]{2,4})\)))[ \t]+`)
+	// tagged is the tag of an item of a list in HTML among other text.
+	tagged = regexp.MustCompile(`^<li(?: [^>]{0,200})?>[ \t]*`)
 	// capitals is a heading by its letters alone, such as CODING STYLE.
 	capitals = regexp.MustCompile("^(?:[^a-z.;,`=!?*<>[:^ascii:]]*[A-Z]){4}[^a-z.;,`=!?*<>[:^ascii:]]*$")
 	// placeholder is a mark of a template or of a note, or a tag.
@@ -37,6 +39,10 @@ var (
 // read reads a line that holds text.
 func (s *scanner) read(indent int, rest string, number int) {
 	mark := bullet.FindStringSubmatchIndex(rest)
+	if tag := tagged.FindString(rest); tag != "" && s.extent == Sentences && len(tag) < len(rest) {
+		s.item(indent, '<', rest[len(tag):], number)
+		return
+	}
 	switch {
 	case ruled(rest) || placeholder.MatchString(rest):
 		s.close()

@@ -175,7 +175,7 @@ func denied(t []token, i int, _ place) bool {
 
 // used reports whether the sentence uses the word at i and does not just name it: "MUST, SHOULD or MAY", "a broken SHOULD".
 func used(t []token, i int, _ place) bool {
-	if mentions[at(t, i-1)] || i+1 >= len(t) || mentionedTails[t[i+1].low] {
+	if mentions[at(t, i-1)] && at(t, i+1) != "be" || i+1 >= len(t) || mentionedTails[t[i+1].low] {
 		return false
 	}
 	next := t[i+1].low
@@ -325,6 +325,9 @@ func practice(t []token, c place) (reading, bool) {
 				r.at = k
 				return r, true
 			}
+		}
+		if w := t[i].low; (w == "needs" || w == "need") && i > 0 && universal[at(t, 0)] && (at(t, i+1) == "a" || at(t, i+1) == "an") && !guarded(t, i) {
+			return reading{rule.Must, ByPractice, w, i, true}, true
 		}
 		if w := t[i].low; (w == "belongs" || w == "belong" || (w == "go" || w == "goes" || w == "live" || w == "lives") && universal[at(t, 0)]) && i > 0 && placing[at(t, i+1)] && !guarded(t, i) && at(t, i-1) != "that" {
 			return reading{rule.Must, ByPractice, w, i, true}, true

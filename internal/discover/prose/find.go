@@ -36,11 +36,11 @@ type finder struct {
 func Find(ctx context.Context, list []blocks.Block, g Genre) (found []Norm, gaps []Gap) {
 	load()
 	f := &finder{list: list, genre: g, leads: map[int]lead{}, points: -1, loose: -1, orders: map[int]bool{}, tongue: tongueOf(list)}
-	if g == Document && f.tongue == nil && f.prescribes() {
+	if g == Document && f.tongue == nil && prescribes(list) {
 		g = Policy
 	}
 	for i := range list {
-		f.genre = f.genreOf(i, g)
+		f.genre = genreOf(list[i].Section, g)
 		if i%64 == 0 && ctx.Err() != nil {
 			break
 		}
@@ -174,8 +174,8 @@ func (f *finder) read(i int, raw string, line int, c place) []Norm {
 		}
 	}
 	l, led := f.leader(i, raw)
-	if !ok && !led {
-		r, ok = f.ticked(i, t)
+	if !ok && (!led || l.when) {
+		r, ok = ticked(b, t, f.genre)
 	}
 	if !ok && c.item && !f.genre.describes() {
 		if r, statement, ok := keyed(raw); ok {

@@ -19,8 +19,8 @@ const (
 // prescribes reports whether a text is there to regulate, whatever its name: a quarter of its sentences say must or should, or most are
 // orders, some of which forbid or prefer.
 // Manuals give orders, too, but they seldom say what not to do, and they show code to type.
-func (f *finder) prescribes() bool {
-	n := f.survey()
+func prescribes(list []blocks.Block) bool {
+	n := survey(list)
 	if n.binding >= leastBind && 4*n.binding >= n.all {
 		return true
 	}
@@ -38,9 +38,12 @@ type counts struct {
 }
 
 // survey counts the sentences of a text.
-func (f *finder) survey() (n counts) {
-	for i := range f.list {
-		b := &f.list[i]
+func survey(list []blocks.Block) (n counts) {
+	for i := range list {
+		b := &list[i]
+		if n.all == maxSurvey {
+			break
+		}
 		if b.Kind == blocks.Heading || b.Kind == blocks.Row || silent(b.Section) {
 			continue
 		}
@@ -79,12 +82,12 @@ var guidingSections = []string{
 	"coding rules", "do's and don'ts", "dos and don'ts",
 }
 
-// genreOf returns how to read block i, in a text of genre g: a section of rules regulates also in a text that does not.
-func (f *finder) genreOf(i int, g Genre) Genre {
+// genreOf returns how to read a block of a section, in a text of genre g: a section of rules regulates also in a text that does not.
+func genreOf(section []string, g Genre) Genre {
 	if g != Document {
 		return g
 	}
-	for _, heading := range f.list[i].Section {
+	for _, heading := range section {
 		heading = " " + strings.TrimRight(strings.ToLower(heading), " .:") + " "
 		if slices.ContainsFunc(guidingSections, func(s string) bool { return strings.Contains(heading, " "+s+" ") }) {
 			return Policy
@@ -98,9 +101,8 @@ var plans = []string{"roadmap", "todo", "to do", "to-do", "task", "plan", "progr
 
 // ticked reads an item with a box, in a text of rules: what is to be ticked off is to be so. Boxes of plans, and what somebody declares
 // ("I have read ..."), are none.
-func (f *finder) ticked(i int, t []token) (reading, bool) {
-	b := &f.list[i]
-	if !b.Box || f.genre.describes() || len(t) < 3 || t[0].low == "i" || announced(b.Section, plans) {
+func ticked(b *blocks.Block, t []token, g Genre) (reading, bool) {
+	if !b.Box || g.describes() || len(t) < 3 || t[0].low == "i" || announced(b.Section, plans) {
 		return reading{}, false
 	}
 	r := reading{modality: "MUST", means: ByBox, phrase: t[0].low}

@@ -59,7 +59,8 @@ func TestBoxes(t *testing.T) {
 		"# Gate checklist\n\n- [ ] Hinges are oiled\n- [x] Locks do not rattle\n- [ ] I have read this\n- Hinges are old": {
 			"3 MUST Hinges are oiled", "4 MUST_NOT Locks do not rattle",
 		},
-		"# Gates\n\n## Roadmap\n\n- [ ] Hinges are oiled": nil,
+		"# Gates\n\n## Roadmap\n\n- [ ] Hinges are oiled":           nil,
+		"# Gates\n\nBefore closing time:\n\n- [ ] Hinges are oiled": {"5 MUST Before closing time: Hinges are oiled"},
 	})
 	compare(t, prose.Document, map[string][]string{"# Gates\n\n- [ ] Hinges are oiled": nil})
 }
@@ -72,13 +73,16 @@ func TestKeyWords(t *testing.T) {
 		"## MUST\n\nGates creak.\n\n## MUSTER of the guards": nil,
 	})
 	compare(t, prose.Instructions, map[string][]string{
-		"- FORBIDDEN: `gate --force`, whistles":        {"1 MUST_NOT FORBIDDEN: `gate --force`, whistles"},
-		"- **FORBIDDEN** `gate --force` at night":      {"1 MUST_NOT FORBIDDEN: `gate --force` at night"},
-		"- **REQUIRED**: badges":                       {"1 MUST REQUIRED: badges"},
-		"- Badges required for all guests":             {"1 MUST Badges required for all guests"},
-		"- All keys go in the safe":                    {"1 MUST All keys go in the safe"},
-		"- Some keys go in the safe":                   nil,
-		"- Wrap heavy parcels in felt to prevent harm": {"1 MUST Wrap heavy parcels in felt to prevent harm"},
+		"- FORBIDDEN: `gate --force`, whistles":                         {"1 MUST_NOT FORBIDDEN: `gate --force`, whistles"},
+		"- **FORBIDDEN** `gate --force` at night":                       {"1 MUST_NOT FORBIDDEN: `gate --force` at night"},
+		"- **REQUIRED**: badges":                                        {"1 MUST REQUIRED: badges"},
+		"- Badges required for all guests":                              {"1 MUST Badges required for all guests"},
+		"- All keys go in the safe":                                     {"1 MUST All keys go in the safe"},
+		"- Some keys go in the safe":                                    nil,
+		"- Every gate needs a bell":                                     {"1 MUST Every gate needs a bell"},
+		"- One gate needs a bell":                                       nil,
+		"## Don't oil the bell\n\n## Use oil\n\n## Prefer small keys\n": {"1 MUST_NOT Don't oil the bell", "5 SHOULD Prefer small keys"},
+		"- Wrap heavy parcels in felt to prevent harm":                  {"1 MUST Wrap heavy parcels in felt to prevent harm"},
 	})
 }
 

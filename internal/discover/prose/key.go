@@ -50,9 +50,17 @@ func keyed(raw string) (r reading, statement string, ok bool) {
 	return reading{}, "", false
 }
 
-// heading reads a heading that begins with how much it binds, as some standards have them: "{MUST} use HTTPS".
+// heading reads a heading that begins with how much it binds, as some standards have them: "{MUST} use HTTPS", and in instructions one that
+// forbids or prefers: "Don't mock the clock".
 func (f *finder) heading(i int) {
 	b := &f.list[i]
+	if t := tokenize(unnumbered(b.Text)); f.genre == Instructions && len(t) > 2 && f.tongue == nil && !strings.HasSuffix(b.Text, "?") {
+		c := place{genre: f.genre}
+		if r, ok := order(t, c); ok && (r.means == ByNegation || advising[r.phrase]) {
+			f.out = append(f.out, f.norm(i, b.Text, b.Line, r, c))
+			return
+		}
+	}
 	if r, statement, ok := keyed(unnumbered(b.Text)); ok && f.tongue == nil {
 		n := f.norm(i, b.Text, b.Line, r, place{genre: f.genre})
 		n.Statement = clean(blocks.Plain(statement))

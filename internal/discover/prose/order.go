@@ -240,7 +240,7 @@ var claims = text.Words("verify ensure confirm assert assume")
 func isOrder(t []token, i int, c place) bool {
 	w, next := strings.TrimPrefix(at(t, i), "self-"), at(t, i+1)
 	switch {
-	case t[i].linked && linkedName(t, i):
+	case t[i].linked && linkedName(t, i), t[i].caps && requests[w], offersAny(t, i), is(t, 0, "for", "more"):
 		return false
 	case is(t, i, "subject", "to") || is(t, i, "keep", "in", "mind") || is(t, i, "write", "to") || is(t, i, "write", "us"):
 		return false
@@ -254,6 +254,19 @@ func isOrder(t []token, i int, c place) bool {
 		return rarer(t, i, c)
 	}
 	return c.genre == Instructions && c.item && coined(t, i)
+}
+
+// requests are the methods of HTTP, which are names where they are in capitals.
+var requests = text.Words("get put post delete patch head options")
+
+// offersAny reports whether what the word at i begins is up to the reader: "Use whatever tool you like".
+func offersAny(t []token, i int) bool {
+	if w := at(t, i+1); w != "whatever" && w != "whichever" && w != "any" {
+		return false
+	}
+	return within(t, i+1, 7, func(k int) bool {
+		return is(t, k, "you", "like") || is(t, k, "you", "want") || is(t, k, "you", "prefer") || is(t, k, "you", "wish")
+	})
 }
 
 // linkedName reports whether the link that begins at i is the subject of a verb: "[Start a project](start.md) explains the rest".

@@ -153,13 +153,15 @@ func goesOn(t []token) bool {
 	return len(t) > 1 && (participles[w] || copulas[w] || strings.HasSuffix(w, "ed") && !auxiliaries[at(t, 1)] && !fullSentence(t))
 }
 
-// limits reports whether an item is nothing but a limit: "Up to 20 parcels a day".
+// limits reports whether an item is nothing but a limit: "Up to 20 parcels a day", "One parcel per guest".
 func limits(t []token) bool {
 	k := 2
 	switch {
 	case is(t, 0, "up", "to"), is(t, 0, "at", "most"), is(t, 0, "at", "least"):
 	case is(t, 0, "no", "more", "than"), is(t, 0, "no", "less", "than"), is(t, 0, "a", "maximum", "of"), is(t, 0, "a", "minimum", "of"):
 		k = 3
+	case at(t, 0) == "one":
+		return len(t) <= 8 && within(t, 0, 6, func(k int) bool { return t[k].low == "per" }) // "One change per commit"
 	case at(t, 0) == "minimum" || at(t, 0) == "maximum":
 		k = 1
 	default:
