@@ -163,7 +163,11 @@ func parse(content string, first int, p parser.Parser, e Extent) []Block {
 	for len(rest) > 0 {
 		n := part(rest)
 		m.source, m.at, rest = rest[:n], 0, rest[n:]
-		m.walk(p.Parse(source.NewReader(lettered(m.source)), parser.WithContext(pc)))
+		marked := m.source
+		if e == Sentences {
+			marked = lettered(marked)
+		}
+		m.walk(p.Parse(source.NewReader(marked), parser.WithContext(pc)))
 		m.number(n)
 	}
 	m.close()
