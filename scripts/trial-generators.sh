@@ -7,6 +7,7 @@
 # a JDK and mvn. What it downloads and generates goes into a cache (TENET_TRIAL_CACHE).
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/certificates.sh
 
 readonly typescript=7.13.0 fetch=0.17.0 tsc=5.9.3 python=0.29.1 go=v2.8.2 java=7.25.0
 readonly jar_sha1=56a9bb79e3bb565f477eddca2c6daa288a9c6f35
