@@ -57,7 +57,7 @@ if (error) throw new Error(error.detail);
 const verdict: components["schemas"]["Evaluation"]["overall_verdict"] = data.overall_verdict;
 const record = await client.GET("/api/v1/evaluations/{id}", { params: { path: { id: data.evaluation_id } } });
 const missing = await client.GET("/api/v1/rules/{id}", { params: { path: { id: "NO-1" } } });
-console.log(verdict, record.data?.evaluation.project_id, missing.error?.status);
+console.log(verdict, record.data?.evaluation?.project_id, missing.error?.status);
 TS
 	npx --no-install tsc --strict --target es2022 --module nodenext --moduleResolution nodenext call.ts
 	node call.js
