@@ -20,7 +20,7 @@ chosen=("$@")
 work="$(mktemp -d)"
 server=
 finish() {
-	[ -z "$server" ] || kill "$server" 2>/dev/null || true
+	[ -z "$server" ] || { kill "$server" 2>/dev/null && wait "$server"; } || true # it still writes into $work until it ends
 	rm -rf "$work"
 }
 trap finish EXIT
