@@ -103,7 +103,7 @@ fmt: $(LINTER) ## Format all Go files
 	$(LINTER) fmt ./... ./client/... ./edge/...
 
 .PHONY: generate
-generate: ## Write generated files anew
+generate: ## Write the generated files
 	go generate ./...
 
 .PHONY: screenshots

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tenet/internal/audit"
+	"tenet/internal/poll"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 )
@@ -440,21 +441,11 @@ func (f *InForce) Problem(projectID string) error {
 
 // Run sweeps until ctx ends. projects lists the projects to compare in a round; those with a problem are compared in each.
 func (f *InForce) Run(ctx context.Context, projects func(ctx context.Context) ([]string, error)) {
-	tick := time.NewTicker(SweepEvery)
-	defer tick.Stop()
-	for {
+	poll.Every(ctx, SweepEvery, f.logger, "cannot compare what is in force with the audit log; trying again", func(ctx context.Context) error {
 		list, err := projects(ctx)
-		if err == nil {
-			list = slices.Compact(slices.Sorted(slices.Values(append(list, f.troubled()...))))
-			err = f.Sweep(ctx, list)
+		if err != nil {
+			return err
 		}
-		if err != nil && ctx.Err() == nil {
-			f.logger.WarnContext(ctx, "cannot compare what is in force with the audit log; trying again", slog.Any("error", err))
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
+		return f.Sweep(ctx, slices.Compact(slices.Sorted(slices.Values(append(list, f.troubled()...)))))
+	})
 }

@@ -157,7 +157,7 @@ func (r *Repository) azure(host string) {
 		if e != "_git" || i == len(elements)-1 || i == 0 {
 			continue
 		}
-		if i == 1 { // the repository that bears the name of its project
+		if i == 1 { // the repository that has the name of its project
 			elements[i] = elements[i+1]
 		} else {
 			elements = append(elements[:i], elements[i+1:]...)
