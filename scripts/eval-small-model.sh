@@ -5,6 +5,7 @@
 # usage: scripts/eval-small-model.sh CASES.jsonl...   (LIMIT=20 cases, PROFILES="small plain large", OUT=dist/eval-small-model)
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/certificates.sh
 
 readonly runtime=3.22.1 parts=22 version=0.2.0
 limit="${LIMIT:-20}" profiles="${PROFILES:-small plain large}" out="${OUT:-dist/eval-small-model}"

@@ -181,15 +181,14 @@ func (b *Conflicts) answersOf(answer string, questions []question) (map[int]mode
 	return out, true
 }
 
-// quotes reports whether words are a part of what the model is shown of a rule, which shown makes of its texts, whatever their case and
-// the space between them.
-func quotes(shown func(string) string, r *rule.Rule, words string) bool {
+// quotes reports whether words are a part of a rule as clean shows it to the model, whatever their case and the space between them.
+func quotes(clean func(string) string, r *rule.Rule, words string) bool {
 	folded := func(s string) string { return strings.ToLower(text.OneLine(s)) }
 	if words = folded(words); strings.IndexFunc(words, unicode.IsLetter) < 0 && strings.IndexFunc(words, unicode.IsDigit) < 0 {
 		return false
 	}
-	return strings.Contains(folded(shown(r.Statement)), words) ||
-		slices.ContainsFunc(r.Exceptions, func(e string) bool { return strings.Contains(folded(shown(e)), words) })
+	return strings.Contains(folded(clean(r.Statement)), words) ||
+		slices.ContainsFunc(r.Exceptions, func(e string) bool { return strings.Contains(folded(clean(e)), words) })
 }
 
 // storable returns a text of the model as one line of printable text, cut.
