@@ -147,14 +147,14 @@ func routesWith(ctx context.Context, o options, n int) (routesAt, error) {
 	if _, err := s.importRules(ctx, routeCorpus(n)); err != nil {
 		return out, err
 	}
-	if err := s.cancelSearches(ctx); err != nil {
+	if err := cancelSearches(ctx, s); err != nil {
 		return out, err
 	}
 	if err := s.settle(ctx); err != nil {
 		return out, err
 	}
 	s.down()
-	first, err := s.firstAnswer(ctx)
+	first, err := firstAnswer(ctx, s)
 	if err != nil {
 		return out, err
 	}
@@ -179,13 +179,13 @@ func routesWith(ctx context.Context, o options, n int) (routesAt, error) {
 }
 
 // firstAnswer starts the server and asks it for a search without a pause until it answers one. It returns the time since the start.
-func (s *server) firstAnswer(ctx context.Context) (time.Duration, error) {
+func firstAnswer(ctx context.Context, s *server) (time.Duration, error) {
 	began := time.Now()
 	if err := s.run(ctx, strings.TrimPrefix(s.url, "http://")); err != nil {
 		return 0, err
 	}
 	for time.Since(began) < time.Minute {
-		if answered, err := s.searched(ctx); err != nil || answered {
+		if answered, err := searched(ctx, s); err != nil || answered {
 			return time.Since(began), err
 		}
 		time.Sleep(5 * time.Millisecond)
@@ -194,7 +194,7 @@ func (s *server) firstAnswer(ctx context.Context) (time.Duration, error) {
 }
 
 // searched reports whether the server answers a search.
-func (s *server) searched(ctx context.Context) (bool, error) {
+func searched(ctx context.Context, s *server) (bool, error) {
 	status, _, err := s.post(ctx, "/api/v1/search/fulltext", []byte(`{"query":"refund above 1000"}`))
 	if err != nil {
 		return false, ctx.Err() // it does not listen yet
@@ -203,7 +203,7 @@ func (s *server) searched(ctx context.Context) (bool, error) {
 }
 
 // cancelSearches cancels the jobs that look for conflicts among the imported rules: they take minutes, and are not what is measured.
-func (s *server) cancelSearches(ctx context.Context) error {
+func cancelSearches(ctx context.Context, s *server) error {
 	for _, state := range []string{"queued", "running"} {
 		answer, err := s.get(ctx, "/api/v1/jobs?kind=conflicts.find&page_size=100&state="+state)
 		if err != nil {
