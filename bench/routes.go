@@ -154,7 +154,7 @@ func routesWith(ctx context.Context, o options, n int) (routesAt, error) {
 		return out, err
 	}
 	s.down()
-	first, err := s.firstAnswer(ctx)
+	first, err := firstAnswer(ctx, s)
 	if err != nil {
 		return out, err
 	}
@@ -179,13 +179,13 @@ func routesWith(ctx context.Context, o options, n int) (routesAt, error) {
 }
 
 // firstAnswer starts the server and asks it for a search without a pause until it answers one. It returns the time since the start.
-func (s *server) firstAnswer(ctx context.Context) (time.Duration, error) {
+func firstAnswer(ctx context.Context, s *server) (time.Duration, error) {
 	began := time.Now()
 	if err := s.run(ctx, strings.TrimPrefix(s.url, "http://")); err != nil {
 		return 0, err
 	}
 	for time.Since(began) < time.Minute {
-		if answered, err := s.searched(ctx); err != nil || answered {
+		if answered, err := searched(ctx, s); err != nil || answered {
 			return time.Since(began), err
 		}
 		time.Sleep(5 * time.Millisecond)
@@ -194,7 +194,7 @@ func (s *server) firstAnswer(ctx context.Context) (time.Duration, error) {
 }
 
 // searched reports whether the server answers a search.
-func (s *server) searched(ctx context.Context) (bool, error) {
+func searched(ctx context.Context, s *server) (bool, error) {
 	status, _, err := s.post(ctx, "/api/v1/search/fulltext", []byte(`{"query":"refund above 1000"}`))
 	if err != nil {
 		return false, ctx.Err() // it does not listen yet

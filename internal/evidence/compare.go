@@ -90,7 +90,7 @@ func (b *Book) Compare(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := b.compareShort(ctx, short, ends); err != nil {
+	if err := compareShort(ctx, b, short, ends); err != nil {
 		return err
 	}
 	return b.compareEntries(ctx, tree.Width-1, quickSize)
@@ -98,14 +98,14 @@ func (b *Book) Compare(ctx context.Context) error {
 
 // compareShort is [Book.next] and [Book.compareEntries] of logs that have no tiles, many in one query: a node may have thousands of them. ends were
 // read before. Their checkpoints have no more entries than a log with tiles, so that one page has all.
-func (b *Book) compareShort(ctx context.Context, projects []string, ends map[string]store.AuditEnd) error {
+func compareShort(ctx context.Context, b *Book, projects []string, ends map[string]store.AuditEnd) error {
 	for part := range slices.Chunk(projects, shortLogs) {
 		first, err := b.cfg.Log.logs.FirstLeaves(ctx, part, tree.Width)
 		if err != nil {
 			return err
 		}
 		for _, id := range part {
-			problem, err := b.compareLeaves(id, ends[id], first[id])
+			problem, err := compareLeaves(b, id, ends[id], first[id])
 			if err != nil {
 				return err
 			}
@@ -121,7 +121,7 @@ func (b *Book) compareShort(ctx context.Context, projects []string, ends map[str
 const shortLogs = 500
 
 // compareLeaves compares a log of which all entries were read with its end and with its last checkpoint.
-func (b *Book) compareLeaves(projectID string, end store.AuditEnd, heads []wire.AuditHead) (problem, err error) {
+func compareLeaves(b *Book, projectID string, end store.AuditEnd, heads []wire.AuditHead) (problem, err error) {
 	last := b.last[projectID]
 	if end.Seq < last.Size {
 		return broken(projectID, "it has %d entries, its last checkpoint has %d", end.Seq, last.Size), nil

@@ -51,7 +51,32 @@ func (n *Names) column(s *segment) map[string][]int32 {
 // Uses reports whether a rule of a view that is neither retired nor superseded uses a name. It leaves out the rules of except, by id.
 func (n *Names) Uses(v *View, name string, except map[string]bool) bool {
 	for i, s := range v.index.segments {
-		if slices.ContainsFunc(n.column(s)[name], func(doc int32) bool { return !v.index.deleted[i].has(doc) && !except[s.entries[doc].Rule.ID] }) {
+		counts := func(doc int32) bool { return !v.index.deleted[i].has(doc) && !except[s.entries[doc].Rule.ID] }
+		if !n.collected(s) && n.early(s, name, counts) {
+			return true
+		}
+		if slices.ContainsFunc(n.column(s)[name], counts) {
+			return true
+		}
+	}
+	return false
+}
+
+// collected reports whether the names of a segment are there already.
+func (n *Names) collected(s *segment) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	_, ok := n.columns[weak.Make(s)]
+	return ok
+}
+
+// earlyRules is how many rules of a segment early looks at.
+const earlyRules = 1000
+
+// early reports whether one of the first rules of a segment that count uses a name: most names are common, and it costs much to collect those of all rules.
+func (n *Names) early(s *segment, name string, counts func(doc int32) bool) bool {
+	for doc, e := range s.entries[:min(len(s.entries), earlyRules)] {
+		if e.Rule.Status != rule.Retired && e.Rule.Status != rule.Superseded && counts(int32(doc)) && slices.Contains(n.of(e.Rule), name) { //nolint:gosec // less than maxSegment
 			return true
 		}
 	}
