@@ -69,7 +69,7 @@ func unknownIn(node *kong.Node, words []string) string {
 	}
 	for i, word := range words {
 		if m := flagName.FindStringSubmatch(word); m != nil {
-			if m[1] != "help" && !slices.ContainsFunc(node.AllFlags(false), func(group []*kong.Flag) bool { return slices.ContainsFunc(group, named(m[1])) }) {
+			if m[1] != "help" && !slices.ContainsFunc(node.AllFlags(false), func(group []*kong.Flag) bool { return slices.ContainsFunc(group, hasName(m[1])) }) {
 				return "there is no flag --" + m[1]
 			}
 			continue
@@ -87,8 +87,8 @@ func unknownIn(node *kong.Node, words []string) string {
 	return ""
 }
 
-// named reports whether a flag has a name; the negated one too.
-func named(name string) func(*kong.Flag) bool {
+// hasName reports whether a flag has a name; the negated one too.
+func hasName(name string) func(*kong.Flag) bool {
 	return func(f *kong.Flag) bool {
 		return f.Name == name || slices.Contains(f.Aliases, name) || (f.Tag.Negatable != "" && "no-"+f.Name == name)
 	}
