@@ -147,7 +147,7 @@ func routesWith(ctx context.Context, o options, n int) (routesAt, error) {
 	if _, err := s.importRules(ctx, routeCorpus(n)); err != nil {
 		return out, err
 	}
-	if err := s.cancelSearches(ctx); err != nil {
+	if err := cancelSearches(ctx, s); err != nil {
 		return out, err
 	}
 	if err := s.settle(ctx); err != nil {
@@ -203,7 +203,7 @@ func (s *server) searched(ctx context.Context) (bool, error) {
 }
 
 // cancelSearches cancels the jobs that look for conflicts among the imported rules: they take minutes, and are not what is measured.
-func (s *server) cancelSearches(ctx context.Context) error {
+func cancelSearches(ctx context.Context, s *server) error {
 	for _, state := range []string{"queued", "running"} {
 		answer, err := s.get(ctx, "/api/v1/jobs?kind=conflicts.find&page_size=100&state="+state)
 		if err != nil {

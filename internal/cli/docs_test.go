@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	// A command in a block of code: up to a comment, a pipe, or the end of the line.
-	blockCommand = regexp.MustCompile(`(?:^|[\s;&(])(?:bin/)?tenet ([a-z-][^#|&;\n]*)`)
+	// A command in a block of code, at the beginning of a line or behind what may precede a command: up to a comment, a pipe, or the end of the line.
+	blockCommand = regexp.MustCompile(`(?:^\s*|[;&|(]\s*|[A-Z_]+=\S+ |-- |(?:exec|run:|sudo|sudo -u tenet) )(?:bin/)?tenet ([a-z-][^#|&;\n]*)`)
 	// A command within a sentence.
 	spanCommand = regexp.MustCompile("`(?:bin/)?tenet ([a-z-][^`]*)`")
 	flagName    = regexp.MustCompile(`^--([a-z][a-z-]*)`)

@@ -170,7 +170,7 @@ func (b *Conflicts) answersOf(answer string, questions []question) (map[int]mode
 			continue
 		}
 		q := &questions[n-1]
-		if f.One, f.Two = storable(f.One), storable(f.Two); !b.quotes(q.a.Rule, f.One) || !b.quotes(q.b.Rule, f.Two) {
+		if f.One, f.Two = storable(f.One), storable(f.Two); !quotes(b.clean, q.a.Rule, f.One) || !quotes(b.clean, q.b.Rule, f.Two) {
 			continue
 		}
 		f.Reason += " (" + strconv.Quote(text.Clip(f.One, maxWords, "...")) + " / " + strconv.Quote(text.Clip(f.Two, maxWords, "...")) + ")"
@@ -181,14 +181,14 @@ func (b *Conflicts) answersOf(answer string, questions []question) (map[int]mode
 	return out, true
 }
 
-// quotes reports whether words are a part of what the model is shown of a rule, whatever their case and the space between them.
-func (b *Conflicts) quotes(r *rule.Rule, words string) bool {
+// quotes reports whether words are a part of a rule as clean shows it to the model, whatever their case and the space between them.
+func quotes(clean func(string) string, r *rule.Rule, words string) bool {
 	folded := func(s string) string { return strings.ToLower(text.OneLine(s)) }
 	if words = folded(words); strings.IndexFunc(words, unicode.IsLetter) < 0 && strings.IndexFunc(words, unicode.IsDigit) < 0 {
 		return false
 	}
-	return strings.Contains(folded(b.clean(r.Statement)), words) ||
-		slices.ContainsFunc(r.Exceptions, func(e string) bool { return strings.Contains(folded(b.clean(e)), words) })
+	return strings.Contains(folded(clean(r.Statement)), words) ||
+		slices.ContainsFunc(r.Exceptions, func(e string) bool { return strings.Contains(folded(clean(e)), words) })
 }
 
 // storable returns a text of the model as one line of printable text, cut.

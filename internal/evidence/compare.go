@@ -29,27 +29,27 @@ func (b *Book) compare(ctx context.Context, projectID string, now checkpoint.Che
 	}
 	switch {
 	case now.Size < last.Size:
-		return b.broken(projectID, "it has %d entries, its last checkpoint has %d", now.Size, last.Size), nil
+		return broken(projectID, "it has %d entries, its last checkpoint has %d", now.Size, last.Size), nil
 	case now.Size == last.Size && now.Root != last.Root:
-		return b.broken(projectID, "its %d entries are not those of its last checkpoint", now.Size), nil
+		return broken(projectID, "its %d entries are not those of its last checkpoint", now.Size), nil
 	case now.Size == last.Size:
 		return nil, nil
 	}
 	proof, err := tlog.ProveTree(now.Size, last.Size, b.cfg.Log.reader(ctx, projectID))
 	if errors.Is(err, errMissing) {
-		return b.broken(projectID, "entries up to %d are missing", now.Size), nil
+		return broken(projectID, "entries up to %d are missing", now.Size), nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	if tlog.CheckTree(proof, now.Size, now.Root, last.Size, last.Root) != nil {
-		return b.broken(projectID, "its first %d entries are not those of its last checkpoint", last.Size), nil
+		return broken(projectID, "its first %d entries are not those of its last checkpoint", last.Size), nil
 	}
 	return nil, nil
 }
 
 // broken is the problem of a log whose history was changed.
-func (b *Book) broken(projectID, format string, args ...any) error {
+func broken(projectID, format string, args ...any) error {
 	return rule.Errorf(rule.CodeUnavailable, "the audit log of project %s is not what was signed: %s. %s", projectID, fmt.Sprintf(format, args...), wayOut)
 }
 
@@ -124,12 +124,12 @@ const shortLogs = 500
 func (b *Book) compareLeaves(projectID string, end store.AuditEnd, heads []wire.AuditHead) (problem, err error) {
 	last := b.last[projectID]
 	if end.Seq < last.Size {
-		return b.broken(projectID, "it has %d entries, its last checkpoint has %d", end.Seq, last.Size), nil
+		return broken(projectID, "it has %d entries, its last checkpoint has %d", end.Seq, last.Size), nil
 	}
 	heads = heads[:min(int64(len(heads)), end.Seq)] // others may have been added since
 	leaves, err := leavesOf(heads, 0, int(end.Seq))
 	if errors.Is(err, errMissing) {
-		return b.broken(projectID, "entries up to %d are missing", end.Seq), nil
+		return broken(projectID, "entries up to %d are missing", end.Seq), nil
 	}
 	if err != nil {
 		return nil, err
@@ -139,13 +139,13 @@ func (b *Book) compareLeaves(projectID string, end store.AuditEnd, heads []wire.
 		front.Append(leaf)
 	}
 	if front.Root() != last.Root {
-		return b.broken(projectID, "its first %d entries are not those of its last checkpoint", last.Size), nil
+		return broken(projectID, "its first %d entries are not those of its last checkpoint", last.Size), nil
 	}
 	for _, leaf := range leaves[last.Size:] {
 		front.Append(leaf)
 	}
 	if kept, err := tree.ParseFront(end.Seq, end.Tree); err == nil && kept.Root() != front.Root() {
-		return b.broken(projectID, "its %d entries are not those that were recorded", end.Seq), nil
+		return broken(projectID, "its %d entries are not those that were recorded", end.Seq), nil
 	}
 	return nil, nil
 }
@@ -169,7 +169,7 @@ func (b *Book) compareEntries(ctx context.Context, above, upTo int64) error {
 		for front.Size() < last.Size {
 			leaves, err := b.cfg.Log.leaves(ctx, id, front.Size(), int(min(leafPage, last.Size-front.Size())))
 			if errors.Is(err, errMissing) {
-				b.note(ctx, id, b.broken(id, "entries after %d are missing", front.Size()))
+				b.note(ctx, id, broken(id, "entries after %d are missing", front.Size()))
 				break
 			}
 			if err != nil {
@@ -180,7 +180,7 @@ func (b *Book) compareEntries(ctx context.Context, above, upTo int64) error {
 			}
 		}
 		if front.Size() == last.Size && front.Root() != last.Root {
-			b.note(ctx, id, b.broken(id, "its first %d entries are not those of its last checkpoint", last.Size))
+			b.note(ctx, id, broken(id, "its first %d entries are not those of its last checkpoint", last.Size))
 		}
 	}
 	return nil

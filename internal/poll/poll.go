@@ -19,7 +19,7 @@ func Every(ctx context.Context, interval time.Duration, logger *slog.Logger, fai
 			return
 		}
 		if err != nil && !logged {
-			logger.WarnContext(ctx, failing, slog.Any("error", err))
+			logger.WarnContext(ctx, failing, slog.Any("error", err)) //nolint:sloglint // callers give constants
 		}
 		logged = err != nil
 		select {
