@@ -77,7 +77,7 @@ type Record struct {
 // NewID returns an identifier that sorts by time: a UUID of version 7 (RFC 9562).
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// maxBody bounds the size of a decompressed body, in bytes, and maxSmall that of one that is unpacked at once, whoever has sent it.
+// maxBody bounds the size of a decompressed body, in bytes, and maxSmall that of one that is unpacked at once although it comes from outside.
 const (
 	maxBody  = 256 << 20
 	maxSmall = 1 << 20

@@ -141,7 +141,7 @@ func (r *rankTerms) score(x *textIndex, doc int32, marks *marks) float64 {
 	return float64(score)
 }
 
-// share is what a term adds to the score of a document. It is rounded on every processor, as a product that is part of a sum need not be.
+// share returns the part of a term in the score of a document. It is rounded on every processor, as a product that is part of a sum need not be.
 func (r *rankTerms) share(k, tf int, length uint16) float32 {
 	return float32(r.rarity[k] * r.model.part(tf, length)) //nolint:unconvert // see above
 }
