@@ -124,8 +124,8 @@ func (s *shipping) full() string {
 func (s *shipping) Run(ctx context.Context) {
 	tick := time.NewTicker(s.edge.Every)
 	defer tick.Stop()
+	s.round(ctx)
 	for {
-		s.round(ctx)
 		select {
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
@@ -133,9 +133,9 @@ func (s *shipping) Run(ctx context.Context) {
 			s.round(last)
 			return
 		case <-tick.C:
+			s.round(ctx)
 		case <-s.filled:
 			s.early(ctx)
-			continue
 		}
 	}
 }

@@ -39,6 +39,7 @@ func TestABatchOfRecordsIsSentBeforeTheNextReport(t *testing.T) {
 		e.Every = time.Hour
 	})
 	until(t, "the first report", func() bool { _, ok := o.reported(); return ok })
+	time.Sleep(500 * time.Millisecond) // behind it the edge sends until nothing waits
 	for i := range 255 {
 		evaluated(t, e, fmt.Sprintf(`{"action":"ls /tmp/%d"}`, i))
 	}
