@@ -68,7 +68,7 @@ func openEdge(ctx context.Context, a *App, o *Edge, now func() time.Time) error 
 	a.edge = e
 	e.ship = &shipping{
 		edge: e, server: o.Server, signer: func() checkpoint.Signer { return a.parts.book.Signer }, audit: local.Audit, edges: local.Edges, updater: a.store, version: a.version, log: a.log, now: now,
-		started: now(), model: func() string { return modelStatus(a) },
+		started: now(), filled: make(chan struct{}, 1), model: func() string { return modelStatus(a) },
 	}
 	head, _ := e.corpus.Head()
 	// Records are of the project, so the database must know it.

@@ -18,9 +18,10 @@ import (
 	"tenet/internal/wire/op"
 )
 
-// Bounds of a batch of records.
+// Bounds of a batch of records. So many that wait are sent at once and not at the next report: a backlog of many batches would keep a core of the server
+// busy, and a small batch takes little memory.
 const (
-	shipEntries = 500
+	shipEntries = 250
 	shipBytes   = 4 << 20 // of bodies; base64 and the rest of a batch fit below the limit of a request
 )
 
@@ -43,6 +44,9 @@ type shipping struct {
 	log     *slog.Logger
 	now     func() time.Time
 	started time.Time
+
+	// filled is notified, at the latest, when a batch waits.
+	filled chan struct{}
 
 	evaluations atomic.Int64
 	paused      atomic.Bool
@@ -76,7 +80,14 @@ func (r recorder) Append(ctx context.Context, rec audit.Record) error {
 		r.ship.mu.Lock()
 		r.ship.spool.Entries++
 		r.ship.spool.Bytes += int64(len(rec.Body)) / 4 // about; it is measured with each report
+		full := r.ship.spool.Entries >= shipEntries
 		r.ship.mu.Unlock()
+		if full {
+			select {
+			case r.ship.filled <- struct{}{}:
+			default:
+			}
+		}
 	}
 	return err
 }
@@ -113,8 +124,8 @@ func (s *shipping) full() string {
 func (s *shipping) Run(ctx context.Context) {
 	tick := time.NewTicker(s.edge.Every)
 	defer tick.Stop()
+	s.round(ctx)
 	for {
-		s.round(ctx)
 		select {
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
@@ -122,7 +133,23 @@ func (s *shipping) Run(ctx context.Context) {
 			s.round(last)
 			return
 		case <-tick.C:
+			s.round(ctx)
+		case <-s.filled:
+			s.early(ctx)
 		}
+	}
+}
+
+// early sends a batch before the next report, if the last report and all that was sent since went well.
+func (s *shipping) early(ctx context.Context) {
+	s.mu.Lock()
+	may, entries := s.server != nil && s.known && s.problem == "", s.spool.Entries
+	s.mu.Unlock()
+	if !may || entries < shipEntries {
+		return
+	}
+	if _, err := s.send(ctx); err != nil {
+		s.note(ctx, err)
 	}
 }
 
@@ -135,6 +162,11 @@ func (s *shipping) round(ctx context.Context) {
 	if err == nil {
 		err = s.prune(ctx)
 	}
+	s.note(ctx, err)
+}
+
+// note keeps why records cannot be sent for the next report, and logs it when it changes.
+func (s *shipping) note(ctx context.Context, err error) {
 	problem := ""
 	if err != nil {
 		problem = err.Error()
@@ -313,10 +345,11 @@ func (s *shipping) send(ctx context.Context) (bool, error) {
 		if len(e.Body) == 0 && e.BodyHash != audit.BodyHash(nil) {
 			return false, rule.Errorf(rule.CodeConflict, "the server has lost the record %d of the edge %s, whose body is no longer here either; give the edge a new name and folder", e.Seq, s.edge.Name)
 		}
-		if size += len(e.Body); size > shipBytes && i > 0 {
+		if size+len(e.Body) > shipBytes && i > 0 {
 			list = list[:i]
 			break
 		}
+		size += len(e.Body)
 		batch.Entries = append(batch.Entries, wire.EdgeRecord{
 			Seq: e.Seq, ID: e.ID, Kind: e.Kind, At: e.At, Actor: e.Actor, Verdict: e.Verdict, Mode: e.Mode, Body: base64.StdEncoding.EncodeToString(e.Body), PrevHash: e.PrevHash, Hash: e.Hash,
 		})
@@ -337,6 +370,7 @@ func (s *shipping) send(ctx context.Context) (bool, error) {
 	}
 	s.mu.Lock()
 	s.received = end
+	s.spool.Entries, s.spool.Bytes = max(0, s.spool.Entries-int64(len(list))), max(0, s.spool.Bytes-int64(size))
 	s.mu.Unlock()
 	return true, nil
 }

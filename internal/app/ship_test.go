@@ -31,6 +31,24 @@ func (o *origin) reported() (e wire.FleetEdge, ok bool) {
 	return e, ok
 }
 
+func TestABatchOfRecordsIsSentBeforeTheNextReport(t *testing.T) {
+	t.Parallel()
+	o := newOrigin(t)
+	e := o.edge(t.TempDir(), func(e *app.Edge) {
+		o.shipping(0)(e)
+		e.Every = time.Hour
+	})
+	until(t, "the first report", func() bool { _, ok := o.reported(); return ok })
+	time.Sleep(500 * time.Millisecond) // behind it the edge sends until nothing waits
+	for i := range 255 {
+		evaluated(t, e, fmt.Sprintf(`{"action":"ls /tmp/%d"}`, i))
+	}
+	until(t, "a batch at the server", func() bool { r, ok := o.reported(); return ok && r.Orders.Received.Seq >= 250 })
+	if r, _ := o.reported(); r.Orders.Received.Seq > 255 || r.Report.Head != 0 {
+		t.Errorf("the server has %d records; the report is of %d, not of the start", r.Orders.Received.Seq, r.Report.Head)
+	}
+}
+
 func TestRecordsOfAnEdgeReachTheServerOnce(t *testing.T) {
 	t.Parallel()
 	o := newOrigin(t)

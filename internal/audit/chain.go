@@ -77,12 +77,17 @@ type Record struct {
 // NewID returns an identifier that sorts by time: a UUID of version 7 (RFC 9562).
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
-// maxBody bounds the size of a decompressed body, in bytes.
-const maxBody = 256 << 20
+// maxBody bounds the size of a decompressed body, in bytes, and maxSmall that of one that is unpacked at once although it comes from outside.
+const (
+	maxBody  = 256 << 20
+	maxSmall = 1 << 20
+)
 
 var (
 	encoder = must(zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(4)))
 	decoder = must(zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxBody), zstd.WithDecoderConcurrency(2)))
+	// small refuses what unpacks to more than usual bodies do.
+	small = must(zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxSmall), zstd.WithDecoderConcurrency(2)))
 )
 
 func must[T any](v T, err error) T {
@@ -131,8 +136,12 @@ const maxCompressed = 64 << 10
 // Decompress is the inverse of [Compress]. It fails if the bytes are damaged.
 func Decompress(b []byte) ([]byte, error) { return decoder.DecodeAll(b, nil) }
 
-// DecompressWithin is [Decompress] of bytes that come from outside: it fails if they unpack to more than limit bytes.
-func DecompressWithin(b []byte, limit int64) ([]byte, error) {
+// DecompressWithin is [Decompress] of bytes that come from outside, into memory that may be used again: it fails if they unpack to more than limit bytes.
+func DecompressWithin(b []byte, limit int64, memory []byte) ([]byte, error) {
+	if out, err := small.DecodeAll(b, memory[:0]); err == nil && int64(len(out)) <= limit {
+		return out, nil
+	}
+	// It is damaged or large.
 	d, err := zstd.NewReader(bytes.NewReader(b), zstd.WithDecoderMaxMemory(uint64(max(limit, 1))), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true)) //nolint:gosec // not negative
 	if err != nil {
 		return nil, err

@@ -17,16 +17,16 @@ func TestBytesFromOutsideUnpackWithinALimit(t *testing.T) {
 	}
 	plain := make([]byte, 10<<20)
 	packed := w.EncodeAll(plain, nil)
-	if out, err := audit.DecompressWithin(packed, 1<<20); err == nil || len(out) > 1<<20+1 {
+	if out, err := audit.DecompressWithin(packed, 1<<20, nil); err == nil || len(out) > 1<<20+1 {
 		t.Errorf("%d bytes of %d unpacked to %d within a limit of %d: %v", len(packed), len(plain), len(out), 1<<20, err)
 	}
-	if out, err := audit.DecompressWithin(packed, int64(len(plain))); err != nil || !bytes.Equal(out, plain) {
+	if out, err := audit.DecompressWithin(packed, int64(len(plain)), nil); err != nil || !bytes.Equal(out, plain) {
 		t.Errorf("%d bytes within their own size: %v", len(out), err)
 	}
-	if _, err := audit.DecompressWithin(packed[:len(packed)-1], int64(len(plain))); err == nil {
+	if _, err := audit.DecompressWithin(packed[:len(packed)-1], int64(len(plain)), nil); err == nil {
 		t.Error("what was cut off unpacks")
 	}
-	if _, err := audit.DecompressWithin(packed, 0); err == nil {
+	if _, err := audit.DecompressWithin(packed, 0, nil); err == nil {
 		t.Error("something unpacks within nothing")
 	}
 }

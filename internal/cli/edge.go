@@ -80,7 +80,12 @@ func (k *edgeCommand) serve(ctx context.Context, s *session) error {
 		if err := greetEdge(ctx, s, node, cfg, log, edge.Name); err != nil {
 			return err
 		}
-		go debug.FreeOSMemory() // reading a bundle takes several times the memory that its rules have then
+		go func() {
+			debug.FreeOSMemory() // reading a bundle takes several times the memory that its rules have then
+			if err := releaseProgram(); err != nil {
+				log.DebugContext(ctx, "the pages of the program stay in memory", slog.Any("error", err))
+			}
+		}()
 		return untilStopped(ctx, node.Failed())
 	})
 }

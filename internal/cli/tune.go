@@ -12,7 +12,7 @@ const spareThreads = 6
 const (
 	serverReserve  = 128 << 20
 	gatewayReserve = 32 << 20
-	edgeReserve    = 8 << 20 // an edge is a neighbor of what it serves, and is to stay small
+	edgeReserve    = 0 // an edge is a neighbor of what it serves, and is to stay small
 )
 
 // tune sets the runtime up for serving, except for what the environment says, and returns what must be kept until the end.

@@ -249,6 +249,46 @@ func TestRankDoesNotDependOnHistory(t *testing.T) {
 	}
 }
 
+// Of many candidates the postings of rare words are read, of a few their texts: the scores are the same.
+func TestRankDoesNotDependOnTheNumberOfCandidates(t *testing.T) {
+	var states []store.RuleState
+	for n := range 60 {
+		states = append(states, newRule(n, func(r *rule.Rule) {
+			r.Scope = []string{"elsewhere"}
+			if n%20 == 7 {
+				r.Scope = []string{"here"}
+			}
+			r.Statement = fmt.Sprintf("Payments of kind%d need approval%d.", n%3, n%7)
+			if n == 7 {
+				r.Statement = "Ledger kind1 kind2 approval4 " + strings.Repeat("kind1 ", 300)
+			}
+		}))
+	}
+	v := view(t, states...)
+	scores := func(scope string) map[string]float64 {
+		out := map[string]float64{}
+		for _, m := range v.Applicable(&corpus.Query{Now: noon, Scope: scope, Terms: []string{"kind1 approval4 kind2 ledger"}}) {
+			out[m.Rule.Slug] = m.Score
+		}
+		return out
+	}
+	few, all := scores("here"), scores("")
+	if len(few) != 3 || len(all) != 60 {
+		t.Fatalf("%d and %d rules apply", len(few), len(all))
+	}
+	const tied = 0.3 // for a rule of the scope that the query names
+	distinct := map[float64]bool{}
+	for slug, score := range few {
+		distinct[score] = true
+		if d := score - tied - all[slug]; d > 1e-12 || d < -1e-12 {
+			t.Errorf("%s has the score %v among few and %v among all", slug, score-tied, all[slug])
+		}
+	}
+	if len(distinct) < 2 {
+		t.Error("the words distinguish no rules")
+	}
+}
+
 // TestApplyEqualsRebuild changes a view step by step and compares it with one built anew: nothing may be lost, doubled or
 // stale, whatever the segments look like.
 func TestApplyEqualsRebuild(t *testing.T) {

@@ -1,10 +1,15 @@
 package corpus
 
+import (
+	"slices"
+	"sync"
+)
+
 // maxRankTerms bounds the distinct terms of a subject that rules are ranked by.
 const maxRankTerms = 400
 
 // relevance is the BM25 score of each candidate against the query's terms, scaled to 0..1; nil without terms that may distinguish rules. It reads the
-// words of the candidates and no postings, so that rules that do not apply cost nothing.
+// words of the candidates, or the postings of rare terms where these are fewer, so that rules that do not apply cost nothing.
 func (q *Query) relevance(x *index, found []candidate) []float64 {
 	if len(q.Terms) == 0 || len(found) == 0 {
 		return nil
@@ -22,12 +27,18 @@ func (q *Query) relevance(x *index, found []candidate) []float64 {
 			to++
 		}
 		text := x.segments[found[from].seg].text
+		if r.postings(text) <= postingsEach*(to-from) {
+			r.scoreListed(text, found[from:to], scores[from:to])
+			continue
+		}
 		marks.set(text, r.terms)
 		for i := from; i < to; i++ {
 			scores[i] = r.score(text, found[i].doc, marks)
-			highest = max(highest, scores[i])
 		}
 		marks.clear(text, r.terms)
+	}
+	for _, score := range scores {
+		highest = max(highest, score)
 	}
 	if highest > 0 {
 		for i := range scores {
@@ -60,6 +71,55 @@ func (l lexicon) rankTerms(texts []string) *rankTerms {
 	return r
 }
 
+// postingsEach is how many postings take less time than the words of one candidate.
+const postingsEach = 4
+
+// postings counts the postings of the terms in a segment.
+func (r *rankTerms) postings(x *textIndex) int {
+	n := 0
+	for _, term := range r.terms {
+		n += len(x.list(x.ids[term]))
+	}
+	return n
+}
+
+// scoreListed gives candidates of one segment their scores by the postings of the terms: those of [rankTerms.score].
+func (r *rankTerms) scoreListed(x *textIndex, found []candidate, scores []float64) {
+	places := placesPool.Get().(*places)
+	defer placesPool.Put(places)
+	places.set(len(x.lengths), found)
+	for k, term := range r.terms {
+		for _, p := range x.list(x.ids[term]) {
+			if i := places.at[p.doc()]; i > 0 {
+				scores[i-1] = float64(float32(scores[i-1]) + r.share(k, p.tf(), x.lengths[p.doc()]))
+			}
+		}
+	}
+	places.clear(found)
+}
+
+// places maps the documents of a segment to candidates, counted from 1. It is as large as the segment and reused, so every place must be cleared.
+type places struct{ at []int32 }
+
+var placesPool = sync.Pool{New: func() any { return &places{} }}
+
+func (p *places) set(docs int, found []candidate) {
+	if len(p.at) < docs {
+		p.at = make([]int32, docs)
+	}
+	for i := range found {
+		p.at[found[i].doc] = int32(i + 1) //nolint:gosec // fewer than the documents of a segment
+	}
+}
+
+func (p *places) clear(found []candidate) {
+	for i := range found {
+		p.at[found[i].doc] = 0
+	}
+}
+
+// score is the score of one document by its words. It adds up the terms in their order, as [rankTerms.scoreListed] does: sums of floating-point numbers
+// depend on the order.
 func (r *rankTerms) score(x *textIndex, doc int32, marks *marks) float64 {
 	r.seen = r.seen[:0]
 	x.eachTerm(doc, func(term uint32, field int, _ bool) {
@@ -72,12 +132,18 @@ func (r *rankTerms) score(x *textIndex, doc int32, marks *marks) float64 {
 		}
 		r.tf[k] += fieldWeights[field]
 	})
+	slices.Sort(r.seen)
 	score := float32(0)
 	for _, k := range r.seen {
-		score += r.rarity[k] * r.model.part(r.tf[k], x.lengths[doc])
+		score += r.share(k, newPosting(0, r.tf[k]).tf(), x.lengths[doc])
 		r.tf[k] = 0
 	}
 	return float64(score)
+}
+
+// share returns the part of a term in the score of a document. It is rounded on every processor, as a product that is part of a sum need not be.
+func (r *rankTerms) share(k, tf int, length uint16) float32 {
+	return float32(r.rarity[k] * r.model.part(tf, length)) //nolint:unconvert // see above
 }
 
 // distinctTerms returns the first terms of some texts, without stop words.

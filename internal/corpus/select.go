@@ -56,16 +56,19 @@ func (v *View) Applicable(q *Query) []Match {
 	memory, _ := candidatesPool.Get().(*[]candidate)
 	found := q.candidates(&v.index, (*memory)[:0])
 	q.rank(&v.index, found)
+	slices.SortFunc(found, func(a, b candidate) int {
+		switch {
+		case a.score != b.score:
+			return cmp.Compare(b.score, a.score)
+		case a.seg == b.seg: // whose documents are in order of rule id
+			return cmp.Compare(a.doc, b.doc)
+		}
+		return strings.Compare(v.index.entry(a.seg, a.doc).Rule.ID, v.index.entry(b.seg, b.doc).Rule.ID)
+	})
 	matches := make([]Match, len(found))
 	for i, c := range found {
 		matches[i] = Match{v.index.entry(c.seg, c.doc), c.score}
 	}
-	slices.SortFunc(matches, func(a, b Match) int {
-		if a.Score != b.Score {
-			return cmp.Compare(b.Score, a.Score)
-		}
-		return strings.Compare(a.Rule.ID, b.Rule.ID)
-	})
 	if *memory = found; cap(found) <= maxPooled {
 		candidatesPool.Put(memory)
 	}

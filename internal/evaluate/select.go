@@ -139,18 +139,22 @@ func (sel *selection) silence(q *corpus.Query) []string {
 
 // runChecks runs the checks of the chosen rules, each on the part of the subject that its rule concerns.
 func (r *run) runChecks(ctx context.Context) error {
+	all := r.sel.chosen
+	r.e.cfg.Checks.Compiled(len(all), func(i int) *rule.Check { return all[i].Rule.Check }, func(i int, p *check.Program, fault error) {
+		all[i].program, all[i].fault = p, fault
+	})
 	var checks []*rule.Check // that are not compiled yet
 	var places []int
-	for i := range r.sel.chosen {
-		c := &r.sel.chosen[i]
-		var ok bool
-		if c.program, c.fault, ok = r.e.cfg.Checks.Compiled(c.Rule.Check); !ok && c.Rule.Check != nil {
+	for i := range all {
+		if c := &all[i]; c.program == nil && c.fault == nil && c.Rule.Check != nil {
 			checks, places = append(checks, c.Rule.Check), append(places, i)
 		}
 	}
-	programs, faults := r.e.cfg.Checks.GetAll(checks)
-	for k, i := range places {
-		r.sel.chosen[i].program, r.sel.chosen[i].fault = programs[k], faults[k]
+	if len(checks) > 0 {
+		programs, faults := r.e.cfg.Checks.GetAll(checks)
+		for k, i := range places {
+			all[i].program, all[i].fault = programs[k], faults[k]
+		}
 	}
 	for i := range r.sel.chosen {
 		if c := &r.sel.chosen[i]; c.program != nil {

@@ -204,7 +204,7 @@ func decisionOf(entry *store.AuditEntry) (Decision, bool, error) {
 	if entry.Kind != audit.KindEvaluation || len(entry.Body) == 0 {
 		return Decision{}, false, nil
 	}
-	body, err := audit.DecompressWithin(entry.Body, maxRecord)
+	body, err := audit.DecompressWithin(entry.Body, maxRecord, nil)
 	if err != nil {
 		return Decision{}, false, fmt.Errorf("the record of entry %d of project %s cannot be read: %w", entry.Seq, entry.ProjectID, err)
 	}

@@ -3,8 +3,10 @@ package fleet
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"tenet/internal/audit"
 	"tenet/internal/checkpoint"
@@ -138,19 +140,21 @@ const (
 func rulesOf(entries []store.AuditEntry) ([][]wire.RecordedRule, error) {
 	used := make([][]wire.RecordedRule, len(entries))
 	left := int64(maxUnpackedAll)
+	var memory []byte
 	for i := range entries {
 		if entries[i].Kind != audit.KindEvaluation {
 			continue
 		}
-		body, err := audit.DecompressWithin(entries[i].Body, min(left, maxUnpacked))
+		body, err := audit.DecompressWithin(entries[i].Body, min(left, maxUnpacked), memory)
 		if err != nil {
 			return nil, refused("the body of entry %d cannot be read", entries[i].Seq)
 		}
+		memory = body
 		left -= int64(len(body))
 		var rec struct {
 			Rules []wire.RecordedRule `json:"rules"`
 		}
-		if err := json.Unmarshal(body, &rec); err != nil {
+		if err := json.Unmarshal(body, &rec, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
 			return nil, refused("the body of entry %d is not a record", entries[i].Seq)
 		}
 		used[i] = rec.Rules
