@@ -87,10 +87,11 @@ test-generators: build ## Generate clients with four public generators, compile 
 verify: $(LINTER) ## Check modules, generated files, format and linters; changes nothing
 	@scripts/setup-build.sh git
 	@for script in .ci/run scripts/*.sh scripts/ci/*.sh; do bash -n "$$script"; done
-	@for module in . client edge tools/streams tools/peers tools/chart; do (cd $$module && go mod tidy -diff) || { echo "verify: $$module/go.mod or go.sum is not tidy; run: go mod tidy" >&2; exit 1; }; done
+	@for module in . client edge tools/streams tools/peers tools/chart tools/compose; do (cd $$module && go mod tidy -diff) || { echo "verify: $$module/go.mod or go.sum is not tidy; run: go mod tidy" >&2; exit 1; }; done
 	@scripts/verify-generated.sh
 	@scripts/test-chart.sh
 	@cd tools/promcheck && GOWORK=off CGO_ENABLED=0 go test .
+	@cd tools/compose && GOWORK=off CGO_ENABLED=0 go test .
 	@cd tools/streams && GOWORK=off CGO_ENABLED=0 go test .
 	$(LINTER) run ./... ./client/... ./edge/...
 
@@ -103,7 +104,7 @@ fmt: $(LINTER) ## Format all Go files
 	$(LINTER) fmt ./... ./client/... ./edge/...
 
 .PHONY: generate
-generate: ## Write generated files anew
+generate: ## Write the generated files
 	go generate ./...
 
 .PHONY: screenshots

@@ -39,12 +39,12 @@ func (s *server) connect(ctx context.Context) (*connection, error) {
 	return &connection{Conn: conn, from: bufio.NewReaderSize(conn, 32<<10), host: u.Host}, nil
 }
 
-// post sends a JSON body, reads the whole answer, and fails unless its status is 200.
-func (c *connection) post(path string, body []byte) error {
+// send sends a request, with a JSON body if there is one, reads the whole answer, and fails unless its status is 200 or 201.
+func (c *connection) send(method, path string, body []byte) error {
 	if err := c.SetDeadline(time.Now().Add(answerTime)); err != nil {
 		return err
 	}
-	c.text = append(c.text[:0], "POST "...)
+	c.text = append(append(c.text[:0], method...), ' ')
 	c.text = append(c.text, path...)
 	c.text = append(c.text, " HTTP/1.1\r\nHost: "...)
 	c.text = append(c.text, c.host...)
@@ -59,9 +59,9 @@ func (c *connection) post(path string, body []byte) error {
 		return err
 	}
 	defer func() { _ = answer.Body.Close() }()
-	if answer.StatusCode != http.StatusOK {
+	if answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusCreated {
 		text, _ := io.ReadAll(io.LimitReader(answer.Body, 300))
-		return fmt.Errorf("status %d: %s", answer.StatusCode, text)
+		return fmt.Errorf("%s %s: status %d: %s", method, path, answer.StatusCode, text)
 	}
 	_, err = io.Copy(io.Discard, answer.Body)
 	return err

@@ -22,6 +22,8 @@ func main() {
 	flag.StringVar(&o.opa, "opa", "", "measure beside this opa binary, and nothing else")
 	flag.StringVar(&o.semgrep, "semgrep", "", "measure beside this semgrep program too")
 	flag.BoolVar(&o.edge, "edge", false, "measure an edge, and nothing else")
+	flag.BoolVar(&o.routes, "routes", false, "measure the routes that search, list and change rules, and nothing else")
+	flag.StringVar(&o.sizes, "sizes", "1000,10000,100000", "with -routes, numbers of rules to measure one after the other")
 	flag.BoolVar(&o.load, "load", false, "measure a mixed load on several nodes, and nothing else")
 	flag.StringVar(&o.nodes, "nodes", "1", "with -load, numbers of nodes to measure one after the other, such as 1,3")
 	flag.IntVar(&o.clients, "clients", 24, "with -load, clients in all")
@@ -43,6 +45,9 @@ type options struct {
 	opa         string
 	semgrep     string
 	edge        bool
+	// Of the routes:
+	routes bool
+	sizes  string
 	// Of the mixed load:
 	load              bool
 	nodes             string
@@ -61,6 +66,8 @@ func run(ctx context.Context, o options) error {
 		return peers(ctx, o)
 	case o.semgrep != "":
 		return semgrep(ctx, o)
+	case o.routes:
+		return byRoute(ctx, o)
 	case o.edge:
 		return edgeAlone(ctx, o)
 	}

@@ -109,14 +109,15 @@ const columns = "| what | clients | decisions/s | p50 ms | p99 ms | processor us
 
 // row measures a phase and prints it, with the processor time of the server alone.
 func (s *server) row(ctx context.Context, name string, clients int, path string, body func(int) []byte) error {
-	if _, err := s.phase(ctx, clients, s.o.duration/5, path, body); err != nil {
+	request := posts(path, body)
+	if _, err := s.phase(ctx, clients, s.o.duration/5, request); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	before, err := s.used()
 	if err != nil {
 		return err
 	}
-	r, err := s.phase(ctx, clients, s.o.duration, path, body)
+	r, err := s.phase(ctx, clients, s.o.duration, request)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

@@ -75,7 +75,8 @@ func (s *server) again(ctx context.Context) error {
 	return err
 }
 
-func (s *server) upAt(ctx context.Context, addr string) (time.Duration, error) {
+// run starts the process at an address, and does not wait for it.
+func (s *server) run(ctx context.Context, addr string) error {
 	s.url = "http://" + addr
 	args := append([]string{s.command, "--listen", addr, "--data", filepath.Join(s.dir, "data")}, s.args...)
 	if s.o.databaseURL != "" && s.command == "serve" {
@@ -83,8 +84,12 @@ func (s *server) upAt(ctx context.Context, addr string) (time.Duration, error) {
 	}
 	s.cmd = exec.CommandContext(ctx, s.o.binary, args...)
 	s.cmd.Stderr, s.cmd.Env = os.Stderr, append(os.Environ(), "TENET_ACCESS_LOG=false", "TENET_LOG_LEVEL=warn") // as the peers
+	return s.cmd.Start()
+}
+
+func (s *server) upAt(ctx context.Context, addr string) (time.Duration, error) {
 	began := time.Now()
-	if err := s.cmd.Start(); err != nil {
+	if err := s.run(ctx, addr); err != nil {
 		return 0, err
 	}
 	for time.Since(began) < time.Minute {
@@ -231,16 +236,35 @@ func (r *result) ms(q float64) float64 {
 	return float64(r.times[min(int(q*float64(len(r.times))), len(r.times)-1)].Microseconds()) / 1000
 }
 
-// load sends requests from a number of clients, each one after the other, after a warm-up of a fifth of the duration.
+// load sends bodies to a route from a number of clients, each one after the other, after a warm-up of a fifth of the duration.
 func (s *server) load(ctx context.Context, clients int, d time.Duration, path string, body func(int) []byte) (*result, error) {
-	if _, err := s.phase(ctx, clients, d/5, path, body); err != nil {
-		return nil, err
-	}
-	return s.phase(ctx, clients, d, path, body)
+	return s.loadOf(ctx, clients, d, posts(path, body))
 }
 
-func (s *server) phase(ctx context.Context, clients int, d time.Duration, path string, body func(int) []byte) (*result, error) {
+// loadOf is load with requests of any method and path.
+func (s *server) loadOf(ctx context.Context, clients int, d time.Duration, request requests) (*result, error) {
+	if _, err := s.phase(ctx, clients, d/5, request); err != nil {
+		return nil, err
+	}
+	return s.phase(ctx, clients, d, request)
+}
+
+// requests makes one request after the other. Several may call it at once.
+type requests func() (method, path string, body []byte)
+
+// numbered makes requests of numbers from 1, which no two share.
+func numbered(request func(i int) (method, path string, body []byte)) requests {
 	var next atomic.Int64
+	return func() (method, path string, body []byte) { return request(int(next.Add(1))) }
+}
+
+// posts makes requests that post numbered bodies to a route.
+func posts(path string, body func(i int) []byte) requests {
+	return numbered(func(i int) (string, string, []byte) { return http.MethodPost, path, body(i) })
+}
+
+// phase sends requests from a number of clients for a time.
+func (s *server) phase(ctx context.Context, clients int, d time.Duration, request requests) (*result, error) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	var failed error
@@ -256,7 +280,7 @@ func (s *server) phase(ctx context.Context, clients int, d time.Duration, path s
 			times := make([]time.Duration, 0, 1<<16)
 			for time.Since(began) < d {
 				at := time.Now()
-				if err := conn.post(path, body(int(next.Add(1)))); err != nil {
+				if err := conn.send(request()); err != nil {
 					mu.Lock()
 					failed = err
 					mu.Unlock()

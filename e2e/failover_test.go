@@ -220,6 +220,9 @@ func TestNodesBehindPgbouncer(t *testing.T) {
 	w := newWitness()
 	stop := w.keepWriting(t, nodes, 3)
 	time.Sleep(5 * time.Second)
+	for deadline := time.Now().Add(time.Minute); w.acknowledged() < 5*firstSoMany && time.Now().Before(deadline); { // on a busy machine
+		time.Sleep(100 * time.Millisecond)
+	}
 	stop()
 	if w.acknowledged() < 5*firstSoMany {
 		t.Errorf("only %d writes were acknowledged:\n%s", w.acknowledged(), nodes[0].log.String())

@@ -3,6 +3,7 @@
 # way and over both transports. Those of the Go SDK run in the tests. Needs npm and Python 3.10 or newer; what it installs goes into a cache.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/certificates.sh
 
 readonly python=2.3.0 typescript=1.32.2 zod=4.1.12
 cache="${TENET_CONFORMANCE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tenet/conformance-gateway-$python-$typescript}"

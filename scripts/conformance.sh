@@ -3,6 +3,7 @@
 # asks by the names of fixtures against a server of the same making that has them. Needs npm; what it installs goes into a cache.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/certificates.sh
 
 readonly suite=0.1.16 node=22.23.3
 cache="${TENET_CONFORMANCE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tenet/conformance-$suite}"

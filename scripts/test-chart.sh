@@ -4,6 +4,7 @@
 # cache (TENET_SDK_CACHE). Where it cannot be had, objects are not checked, with a message; with TENET_CHART_REQUIRED=yes, that is an error.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/certificates.sh
 
 grep -qx "version: $(cat VERSION)" deploy/helm/tenet/Chart.yaml || {
 	echo "test-chart: Chart.yaml has another version than VERSION" >&2

@@ -119,7 +119,7 @@ if command -v npm >/dev/null; then
 	started=$SECONDS
 	mkdir "$work/npm"
 	machine=$(node -p process.arch)
-	# The packages of other platforms are optional, so npm goes on without them.
+	# The packages of other platforms are optional, so npm proceeds without them.
 	npm install --silent --no-audit --no-fund --offline --prefix "$work/npm" "$work/out/tenet-rules-linux-$machine-$version.tgz" "$work/out/tenet-rules-$version.tgz" >"$work/npm.log" 2>&1 ||
 		{ cat "$work/npm.log" >&2; fail "npm install"; }
 	installed=$((SECONDS - started))

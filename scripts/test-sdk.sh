@@ -8,6 +8,7 @@
 # message; with TENET_SDK_REQUIRED=yes, that is an error.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/certificates.sh
 
 chosen=("$@")
 [ $# -gt 0 ] || chosen=(python typescript)
@@ -16,6 +17,14 @@ export TENET_PROGRAM="${TENET_PROGRAM:-$PWD/bin/tenet}"
 [ -x "$TENET_PROGRAM" ] || {
 	echo "test-sdk: $TENET_PROGRAM is missing; run: make build" >&2
 	exit 1
+}
+
+# alone NAME: waits until no other run of this script uses the cache of a client. The run keeps it until it ends.
+alone() {
+	mkdir -p "$cache"
+	command -v flock >/dev/null || return 0
+	exec {held}>"$cache/$1.lock"
+	flock "$held"
 }
 
 # skip LANGUAGE REASON: gives up a client whose tools cannot be had.
@@ -39,7 +48,7 @@ python_program() {
 	return 1
 }
 
-# python_packages LOCK: makes a virtual environment with the packages of a lock, and sets venv. False if it cannot be had.
+# python_packages LOCK: makes a virtual environment with the packages of a lock, which names all of them, and sets venv. False if it cannot be had.
 python_packages() {
 	local program
 	program="$(python_program)" || { scripts/setup-build.sh python3-venv && program="$(python_program)"; } || {
@@ -50,7 +59,7 @@ python_packages() {
 	[ -e "$venv/complete" ] && return
 	rm -rf "$venv"
 	echo "test-sdk: installing the packages of $1" >&2
-	"$program" -m venv "$venv" && "$venv/bin/pip" install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r "$1" || {
+	"$program" -m venv "$venv" && "$venv/bin/pip" install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: -r "$1" && "$venv/bin/pip" --disable-pip-version-check check >/dev/null || {
 		skip python "the packages of $1 cannot be installed"
 		return 1
 	}
@@ -117,6 +126,7 @@ test_typescript() {
 }
 
 for name in "${chosen[@]}"; do
+	alone "$name"
 	started=$SECONDS
 	"test_$name"
 	echo "test-sdk: $name took $((SECONDS - started)) s"

@@ -7,6 +7,7 @@
 # a JDK and mvn. What it downloads and generates goes into a cache (TENET_TRIAL_CACHE).
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/certificates.sh
 
 readonly typescript=7.13.0 fetch=0.17.0 tsc=5.9.3 python=0.29.1 go=v2.8.2 java=7.25.0
 readonly jar_sha1=56a9bb79e3bb565f477eddca2c6daa288a9c6f35
@@ -19,7 +20,7 @@ chosen=("$@")
 work="$(mktemp -d)"
 server=
 finish() {
-	[ -z "$server" ] || kill "$server" 2>/dev/null || true
+	[ -z "$server" ] || { kill "$server" 2>/dev/null && wait "$server"; } || true # it still writes into $work until it ends
 	rm -rf "$work"
 }
 trap finish EXIT
@@ -56,7 +57,7 @@ if (error) throw new Error(error.detail);
 const verdict: components["schemas"]["Evaluation"]["overall_verdict"] = data.overall_verdict;
 const record = await client.GET("/api/v1/evaluations/{id}", { params: { path: { id: data.evaluation_id } } });
 const missing = await client.GET("/api/v1/rules/{id}", { params: { path: { id: "NO-1" } } });
-console.log(verdict, record.data?.evaluation.project_id, missing.error?.status);
+console.log(verdict, record.data?.evaluation?.project_id, missing.error?.status);
 TS
 	npx --no-install tsc --strict --target es2022 --module nodenext --moduleResolution nodenext call.ts
 	node call.js

@@ -309,7 +309,7 @@ func (a *askAnswer) reply(rules []rule.Rule) *reply {
 	result.Answer, result.Rules = strings.Join(texts, " "), excerpts(cited)
 	out := &reply{
 		result: result, confidence: float64(len(a.sentences)) / float64(len(a.sentences)+a.dropped), memory: result.Answer,
-		reasoning: "Every sentence cites words that stand in the rule it names, and was found to say what the rule says.",
+		reasoning: "Every sentence cites words of the rule that it names, and a second look found that the rule says it.",
 		followUps: []string{"Ask on in the same session.", "Check a concrete action with the agent check."},
 	}
 	if a.dropped > 0 {

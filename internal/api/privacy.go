@@ -11,7 +11,7 @@ import (
 	"tenet/internal/wire/op"
 )
 
-// Privacy serves the personal data of people: what is stored of them, and the removal.
+// Privacy serves the personal data of people: their records, and the removal.
 type Privacy struct{ People privacy.People }
 
 // Routes implements [rest.Resource].

@@ -63,6 +63,18 @@ func TestTestCasesOfARule(t *testing.T) {
 		if got := into[[]wire.Case](n.call("GET", path, nil).want(http.StatusOK)); got == nil || len(got) != 0 {
 			t.Errorf("no cases: %v", got)
 		}
+		t.Run("a case without a run", func(t *testing.T) {
+			made := into[map[string]any](n.call("POST", path, map[string]any{"name": "fields", "sample_input": "x", "expected_verdict": "ALLOW"}).want(http.StatusCreated))
+			for _, field := range []string{"last_result", "passing", "last_run_at"} {
+				if v, ok := made[field]; !ok || v != nil {
+					t.Errorf("%s is %v (there: %t), want null", field, v, ok)
+				}
+			}
+			if v, ok := made["last_reasoning"]; !ok || v != "" {
+				t.Errorf("last_reasoning is %v (there: %t), want an empty text", v, ok)
+			}
+			n.call("DELETE", path+"/"+made["id"].(string), nil).want(http.StatusNoContent)
+		})
 		var ids []string
 		for _, body := range []map[string]any{
 			{"name": "bad", "sample_input": "x = eval(y)", "expected_verdict": "deny"},
@@ -71,7 +83,7 @@ func TestTestCasesOfARule(t *testing.T) {
 			{"name": "facts", "sample_input": `{"note": "no such call"}`, "input_type": "facts", "expected_verdict": "DENY"},
 		} {
 			made := into[wire.Case](n.call("POST", path, body).want(http.StatusCreated))
-			if made.ID == "" || made.Origin != "manual" || !made.Confirmed || made.Passing != nil || made.LastResult != "" {
+			if made.ID == "" || made.Origin != "manual" || !made.Confirmed || made.Passing != nil || made.LastResult != nil {
 				t.Errorf("made %+v", made)
 			}
 			ids = append(ids, made.ID)
@@ -84,10 +96,10 @@ func TestTestCasesOfARule(t *testing.T) {
 			t.Fatalf("report %+v", report)
 		}
 		// A broken SHOULD asks in evaluations, but the case says that the sample breaks the rule, and it does.
-		if r := report.Results[0]; r.ID != ids[0] || r.LastResult != rule.Deny || !*r.Passing || r.LastDecidedBy != "check" || r.LastRuleVersion != 1 || r.Stale {
+		if r := report.Results[0]; r.ID != ids[0] || r.Result() != rule.Deny || !*r.Passing || r.LastDecidedBy != "check" || r.LastRuleVersion != 1 || r.Stale {
 			t.Errorf("first result %+v", r)
 		}
-		if r := report.Results[3]; *r.Passing || r.LastResult != rule.Allow || r.LastReasoning == "" {
+		if r := report.Results[3]; *r.Passing || r.Result() != rule.Allow || r.LastReasoning == "" {
 			t.Errorf("failing result %+v", r)
 		}
 		if got := tests(); got.Total != 4 || got.Passing != 3 || got.LastRunAt == nil {

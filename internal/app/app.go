@@ -93,7 +93,7 @@ type Options struct {
 }
 
 // New opens the database, brings its schema up to date, loads the starter packs on a first start, and makes everything
-// ready to serve. It does not listen yet. If it fails, nothing that it has started goes on.
+// ready to serve. It does not listen yet. If it fails, it stops what it has started.
 func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_ *App, err error) {
 	if o.Env == nil {
 		o.Env = os.Getenv

@@ -99,7 +99,7 @@ func Restore(ctx context.Context, cfg config.Config, from string, replace bool) 
 		if !replace {
 			return b, "", rule.Errorf(rule.CodeConflict, "%s holds a database; --force puts it aside", dir)
 		}
-		// The copy is looked at before anything is moved.
+		// The copy is verified before anything is moved.
 		if b, err = sqlstore.Inspect(ctx, plain); err != nil {
 			return b, "", err
 		}

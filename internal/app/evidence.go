@@ -202,10 +202,10 @@ func (r recorded) key(ctx context.Context, projectID, id string) error {
 		return r.inForce.CheckRow(ctx, projectID, store.KeyInForce, id)
 	}
 	projects, err := r.all(ctx)
-	for i := 0; i < len(projects) && err == nil; i++ {
-		err = r.inForce.CheckStored(ctx, projects[i], store.KeyInForce)
+	if err != nil {
+		return err
 	}
-	return err
+	return r.inForce.CheckKeys(ctx, projects)
 }
 
 func (r recorded) all(ctx context.Context) ([]string, error) {

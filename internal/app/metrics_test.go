@@ -2,8 +2,14 @@ package app
 
 import (
 	"context"
+	"io/fs"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,5 +113,35 @@ func TestMetricsOfAnEvaluation(t *testing.T) {
 				t.Log(l)
 			}
 		}
+	}
+}
+
+// The guide lists each metric that the code makes, and no other. Alerts and dashboards name only metrics of the guide (tools/promcheck).
+func TestTheGuideListsTheMetrics(t *testing.T) {
+	t.Parallel()
+	guide, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed, made := map[string]bool{}, map[string]bool{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `(tenet_[a-z_]+)` \\|").FindAllSubmatch(guide, -1) {
+		listed[string(m[1])] = true
+	}
+	metric := regexp.MustCompile(`(?:Name: |vector\(|Seconds\(registry, )"(tenet_[a-z_]+)"`)
+	err = filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		code, err := os.ReadFile(path)
+		for _, m := range metric.FindAllSubmatch(code, -1) {
+			made[string(m[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !maps.Equal(listed, made) {
+		t.Errorf("docs/operations.md lists\n%v, the code makes\n%v", slices.Sorted(maps.Keys(listed)), slices.Sorted(maps.Keys(made)))
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"tenet/internal/app"
 	"tenet/internal/store/pgtest"
@@ -50,8 +49,16 @@ func TestListsComeFromReplicas(t *testing.T) {
 		}
 	}
 	evaluate()
+	until(t, "the replica", func() bool {
+		var ready struct {
+			Replicas struct {
+				Total   int `json:"total"`
+				LeftOut int `json:"left_out"`
+			} `json:"replicas"`
+		}
+		return as(root.Secret, "GET", "/ready", "", &ready) == http.StatusOK && ready.Replicas.Total == 1 && ready.Replicas.LeftOut == 0
+	})
 	until(t, "the first evaluation for all", func() bool { return listed(root.Secret) == 1 && listed(other.Secret) == 1 })
-	time.Sleep(time.Second) // the replica is in
 	pair.Pause()
 	evaluate()
 	if n := listed(root.Secret); n != 2 {

@@ -44,7 +44,7 @@ func TestTracesOfAnEvaluation(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	for _, name := range []string{"POST /api/v1/evaluate", "evaluate", "parse", "select", "record", "database transaction", "tenet.verdict", "NEEDS_CONFIRMATION", "tenet.project", "1.0.0"} {
+	for _, name := range []string{"POST /api/v1/evaluate", "evaluate", "parse", "select", "check", "triage", "judge", "record", "database transaction", "tenet.verdict", "NEEDS_CONFIRMATION", "tenet.project", "1.0.0"} {
 		if !strings.Contains(sent.String(), name) {
 			t.Errorf("no %q was sent", name)
 		}

@@ -2,11 +2,11 @@ package approval
 
 import (
 	"context"
-	"log/slog"
 	"slices"
 	"sync"
 	"time"
 
+	"tenet/internal/poll"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 )
@@ -87,24 +87,7 @@ const maxFollowed = 1000
 // Run follows the changes that other nodes make of approvals for which somebody waits here, until ctx ends: one query a project and round for
 // all who wait, and none while nobody does.
 func (s *Approvals) Run(ctx context.Context) {
-	tick := time.NewTicker(s.cfg.Poll)
-	defer tick.Stop()
-	failing := false
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		err := s.follow(ctx)
-		if ctx.Err() != nil {
-			return
-		}
-		if err != nil && !failing {
-			s.cfg.Logger.WarnContext(ctx, "cannot follow the approvals of other nodes", slog.Any("error", err))
-		}
-		failing = err != nil
-	}
+	poll.Every(ctx, s.cfg.Poll, s.cfg.Logger, "cannot follow the approvals of other nodes", s.follow)
 }
 
 func (s *Approvals) follow(ctx context.Context) error {

@@ -158,31 +158,35 @@ func DecompressWithin(b []byte, limit int64, memory []byte) ([]byte, error) {
 func Body(e store.AuditEntry) ([]byte, error) {
 	b, err := Decompress(e.Body)
 	if err != nil {
-		return nil, fmt.Errorf("audit: entry %d of project %s: body cannot be decompressed: %w", e.Seq, e.ProjectID, err)
+		return nil, unreadable(&e, err)
 	}
 	return b, nil
+}
+
+// unreadable is the error of an entry whose stored bytes are damaged.
+func unreadable(e *store.AuditEntry, err error) error {
+	return fmt.Errorf("audit: entry %d of project %s: body cannot be decompressed: %w", e.Seq, e.ProjectID, err)
 }
 
 // Hash returns the SHA-256, in hex, of all fields of an entry except Hash and Body, each after its length. BodyHash covers the
 // body, so that retention can remove a body without breaking the chain.
 func Hash(e store.AuditEntry) string {
-	h := sha256.New()
-	field := func(s string) {
-		var n [8]byte
-		binary.BigEndian.PutUint64(n[:], uint64(len(s)))
-		h.Write(n[:])
-		_, _ = io.WriteString(h, s) // a hash never fails to write
-	}
+	sum := sha256.Sum256(appendHashed(nil, &e))
+	return hex.EncodeToString(sum[:])
+}
+
+// appendHashed appends what the hash of an entry is taken of.
+func appendHashed(b []byte, e *store.AuditEntry) []byte {
+	field := func(s string) { b = append(binary.BigEndian.AppendUint64(b, uint64(len(s))), s...) }
 	field("tenet audit 1")
 	field(e.ProjectID)
-	var n [16]byte
-	binary.BigEndian.PutUint64(n[:8], uint64(e.Seq))
-	binary.BigEndian.PutUint64(n[8:], uint64(e.At.UnixMicro()))
-	field(string(n[:]))
-	for _, s := range []string{e.ID, e.Kind, e.Actor, e.Verdict, e.Mode, e.BodyHash, e.PrevHash} {
+	b = binary.BigEndian.AppendUint64(b, 16)
+	b = binary.BigEndian.AppendUint64(b, uint64(e.Seq))
+	b = binary.BigEndian.AppendUint64(b, uint64(e.At.UnixMicro()))
+	for _, s := range [...]string{e.ID, e.Kind, e.Actor, e.Verdict, e.Mode, e.BodyHash, e.PrevHash} {
 		field(s)
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	return b
 }
 
 // link gives entries, which are sorted by project, their places behind the ends of their chains, and returns the trees that then end

@@ -18,7 +18,7 @@ const inForceField = "in_force"
 
 // InForce holds the rows in force that the transaction of an entry has changed.
 type InForce struct {
-	// Whole means that what is not among the rows is no longer in force.
+	// Whole means that rows which are not listed are no longer in force.
 	Whole bool `json:"whole,omitempty"`
 	// Rows has kind, id and hash of a row, with a blank between; the hash is in base64, and empty for a row that was removed.
 	Rows []string `json:"rows"`

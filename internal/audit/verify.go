@@ -160,8 +160,13 @@ func contentFaults(entries []store.AuditEntry, through map[string]int64) [][]str
 	var all sync.WaitGroup
 	for part := range runtime.GOMAXPROCS(0) {
 		all.Go(func() {
+			x := examiners.Get().(*examiner) //nolint:forcetypeassert // it holds nothing else
+			defer examiners.Put(x)
 			for i := part; i < len(entries); i += runtime.GOMAXPROCS(0) {
-				faults[i] = faultsOf(entries[i], through)
+				faults[i] = x.faultsOf(&entries[i], through)
+			}
+			if cap(x.body) > maxExamined {
+				x.body = nil
 			}
 		})
 	}
@@ -169,26 +174,43 @@ func contentFaults(entries []store.AuditEntry, through map[string]int64) [][]str
 	return faults
 }
 
+// examiner is memory for looking at entries one after the other.
+type examiner struct{ hashed, body []byte }
+
+var examiners = sync.Pool{New: func() any { return new(examiner) }}
+
+// maxExamined bounds the memory for bodies that is kept, in bytes.
+const maxExamined = 1 << 20
+
 // faultsOf returns what is wrong with one entry.
-func faultsOf(e store.AuditEntry, through map[string]int64) []string {
+func (x *examiner) faultsOf(e *store.AuditEntry, through map[string]int64) []string {
 	var faults []string
-	if Hash(e) != e.Hash {
+	x.hashed = appendHashed(x.hashed[:0], e)
+	if !isHash(sha256.Sum256(x.hashed), e.Hash) {
 		faults = append(faults, "was changed: its hash does not fit its fields")
 	}
-	if removed(e, through) {
+	if removed(*e, through) {
 		return faults
 	}
-	if sum := sha256.Sum256(e.Body); hex.EncodeToString(sum[:]) != e.BodyHash {
+	if !isHash(sha256.Sum256(e.Body), e.BodyHash) {
 		return append(faults, "was changed: its body does not have the recorded hash")
 	}
-	body, err := Body(e)
+	body, err := decoder.DecodeAll(e.Body, x.body[:0])
 	if err != nil {
-		return append(faults, fmt.Sprintf("its body cannot be read: %v", err))
+		return append(faults, fmt.Sprintf("its body cannot be read: %v", unreadable(e, err)))
 	}
+	x.body = body
 	if !jsontext.Value(body).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
 		faults = append(faults, "its body is not JSON")
 	}
 	return faults
+}
+
+// isHash reports whether a text is a hash in hex.
+func isHash(sum [sha256.Size]byte, text string) bool {
+	var b [2 * sha256.Size]byte
+	hex.Encode(b[:], sum[:])
+	return text == string(b[:])
 }
 
 // removed reports whether the body of an entry is gone and may be: bodies of a kind up to its entry in through may have been removed.

@@ -3,9 +3,12 @@ package auth
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 
 	"tenet/internal/audit"
 	"tenet/internal/rule"
@@ -34,7 +37,10 @@ type Keys struct {
 	mu     sync.Mutex
 	cached map[string]cachedKey // by hash; also of unknown secrets
 	active cachedCount
-	used   map[string]store.KeyUse // what happened with keys, by id, until Flush writes it
+	ahead  bool // the keys are being counted again before active ends
+	// counting joins the calls that count the keys.
+	counting singleflight.Group
+	used     map[string]store.KeyUse // what happened with keys, by id, until Flush writes it
 	// generation counts the calls of forget, so that no read from before a change enters the cache after it.
 	generation int
 }
@@ -281,10 +287,34 @@ func (k *Keys) Required(ctx context.Context) (bool, error) {
 	now := k.now()
 	k.mu.Lock()
 	active, generation := k.active, k.generation
+	ahead := now.Before(active.until) && active.until.Sub(now) < cacheFor/2 && !k.ahead
+	if ahead {
+		k.ahead = true
+	}
 	k.mu.Unlock()
+	if ahead { // so that nobody waits for the next answer
+		go func() {
+			_, _ = k.count(ctx, now, generation) // who asks after an error counts again
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			k.ahead = false
+		}()
+	}
 	if now.Before(active.until) {
 		return active.n > 0, nil
 	}
+	n, err := k.count(ctx, now, generation)
+	return n > 0, err
+}
+
+// count counts the keys that are not revoked, as [Keys.Required] needs it. Those who ask at the same time share an answer.
+func (k *Keys) count(ctx context.Context, now time.Time, generation int) (int, error) {
+	n, err, _ := k.counting.Do(strconv.Itoa(generation), func() (any, error) { return k.countNow(context.WithoutCancel(ctx), now, generation) })
+	count, _ := n.(int)
+	return count, err
+}
+
+func (k *Keys) countNow(ctx context.Context, now time.Time, generation int) (int, error) {
 	n, err := k.keys.Count(ctx)
 	if err == nil && n == 0 && k.Explained != nil {
 		if err = k.Explained(ctx, "", ""); errors.Is(err, store.ErrDamaged) {
@@ -292,14 +322,14 @@ func (k *Keys) Required(ctx context.Context) (bool, error) {
 		}
 	}
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	k.mu.Lock()
 	if k.generation == generation {
 		k.active = cachedCount{n, now.Add(cacheFor)}
 	}
 	k.mu.Unlock()
-	return n > 0, nil
+	return n, nil
 }
 
 // Authenticate returns the actor of a secret, or an unauthenticated error that does not reveal the reason.

@@ -10,6 +10,8 @@ var (
 	adocTitle = regexp.MustCompile(`^(={1,6}|#{1,6})[ \t]+(\S.*)$`)
 	// adocItem is the mark of an item, whose length is its depth.
 	adocItem = regexp.MustCompile(`^(\*{1,6}|-|\.{1,6}|[0-9]{1,9}\.)[ \t]+(\S.*)$`)
+	// adocTerm begins the definition of a term.
+	adocTerm = regexp.MustCompile(`^\S[^:]{0,60}::(?:[ \t]|$)`)
 	// adocNote begins a paragraph of its own.
 	adocNote = regexp.MustCompile(`^(?:NOTE|TIP|IMPORTANT|WARNING|CAUTION):[ \t]+`)
 	// adocMark is a line that is no text: an attribute, a macro, the title or the attributes of a block.
@@ -59,6 +61,12 @@ func (r *lineReader) adoc() {
 		if mark := adocNote.FindString(rest); mark != "" && (r.gap || r.open < 0) {
 			r.close()
 			rest = rest[len(mark):]
+		}
+		if adocTerm.MatchString(rest) && (r.gap || r.open < 0 || r.blocks[r.open].Kind == Item) {
+			r.lists = r.lists[:0]
+			r.begin(Block{Kind: Item, Text: rest, Line: number, Lead: -1})
+			r.gap = false
+			return
 		}
 		if line[0] == ' ' && (r.gap || r.open < 0) { // an indented paragraph is literal
 			r.code()

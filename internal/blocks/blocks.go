@@ -27,6 +27,8 @@ type Block struct {
 	Lead int
 	// BeforeCode reports whether a block of code follows.
 	BeforeCode bool
+	// Box reports whether an item has a box to tick. In [Everything] the box is part of its text.
+	Box bool
 }
 
 // Kind is the kind of a [Block].

@@ -57,6 +57,23 @@ func TestSentences(t *testing.T) {
 		"2 item ask", "5 text We prohibit:\ntheft", "11 item one", "12 item<2 two", "14 item three", "15 item four")
 }
 
+// The letters and numbers of contracts mark lists inside lists; a letter in the middle of a paragraph marks nothing. A line with a colon defines
+// the term above it.
+func TestClauses(t *testing.T) {
+	t.Parallel()
+	check(t, "clauses", Markdown("a. *Keys*\n\n    i. Staff shall:\n\n        1. ask\n\n        1. wait\n\n    ii. Guests leave.\n\nb. Gates\n\nplan\nb. is better\n\n```\na. b\n```\n", 1, Sentences),
+		"1 item *Keys*", "3 item<0 Staff shall:", "5 item<1 ask", "7 item<1 wait", "9 item<0 Guests leave.", "11 item Gates", "13 text plan\nb. is better")
+	check(t, "what people see", Markdown("a. Keys\n\nb. Gates\n", 1, Everything), "1 text a. Keys", "3 text b. Gates")
+	check(t, "definitions", Markdown("Key\n: opens doors\n  at night\n: is of iron\n\nSee this\nor that\n: no term\n\nGate\n\n: shuts\n", 1, Sentences),
+		"1 item Key\n: opens doors\nat night", "4 item is of iron", "6 text See this\nor that\n: no term", "10 text Gate", "12 item shuts")
+	check(t, "adoc", Adoc("Key:: opens doors\nGate::\n  shuts\n\nA text: more::x\n", 1), "1 item Key:: opens doors", "2 item Gate::\nshuts", "5 text A text: more::x")
+	check(t, "items of HTML", Markdown("<ol>\n<li>ask</li>\n<li class=\"x\"><b>wait</b>\nhere</li>\n</ol>\n", 1, Sentences), "2 item ask</li>", "3 item <b>wait</b>\nhere</li>")
+	boxed := Markdown("- [x] ask\n- wait\n", 1, Sentences)
+	if !boxed[0].Box || boxed[1].Box {
+		t.Errorf("boxes %+v", boxed)
+	}
+}
+
 // The cost of hostile text does not grow with its square, nor does its depth end the process.
 func TestHostile(t *testing.T) {
 	t.Parallel()

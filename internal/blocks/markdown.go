@@ -2,6 +2,7 @@ package blocks
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
@@ -162,11 +163,47 @@ func parse(content string, first int, p parser.Parser, e Extent) []Block {
 	for len(rest) > 0 {
 		n := part(rest)
 		m.source, m.at, rest = rest[:n], 0, rest[n:]
-		m.walk(p.Parse(source.NewReader(m.source), parser.WithContext(pc)))
+		marked := m.source
+		if e == Sentences {
+			marked = lettered(marked)
+		}
+		m.walk(p.Parse(source.NewReader(marked), parser.WithContext(pc)))
 		m.number(n)
 	}
 	m.close()
 	return m.blocks
+}
+
+// letterMark is a mark of an item that Markdown does not know: "a. ", "iv) ".
+var letterMark = regexp.MustCompile(`^[ \t>]*([a-z]|[ivx]{2,4})[.)][ \t]+\S`)
+
+// lettered returns a text with digits in the place of the letters and Roman numbers that mark items, so that the parser knows the lists of
+// contracts and bylaws. All places in it are those of the text. A mark counts at the beginning of a paragraph or below another.
+func lettered(text []byte) []byte {
+	out := text
+	open := true // the line may begin with a mark
+	for at := 0; at < len(text); {
+		line := text[at:]
+		if n := bytes.IndexByte(line, '\n'); n >= 0 {
+			line = line[:n+1]
+		}
+		mark := letterMark.FindSubmatchIndex(line)
+		switch blank := len(bytes.TrimSpace(line)) == 0; {
+		case mark != nil && open:
+			if &out[0] == &text[0] {
+				out = bytes.Clone(text)
+			}
+			for i := at + mark[2]; i < at+mark[3]; i++ {
+				out[i] = '1'
+			}
+		case !blank:
+			open = false
+		default:
+			open = true
+		}
+		at += len(line)
+	}
+	return out
 }
 
 // part returns the length of the first part of a text: up to a heading, an empty line, or a line.

@@ -28,6 +28,8 @@ type list struct {
 var (
 	// bullet is the mark of an item: - * + •, 1. 1) (1), a) (a).
 	bullet = regexp.MustCompile(`^(?:([-*+•◦▪–])|[0-9]{1,9}[.)]|\([0-9]{1,9}\)|(\(?(?:[a-z]|[ivx]{2,4})\)))[ \t]+`)
+	// tagged is the tag of an item of a list in HTML among other text.
+	tagged = regexp.MustCompile(`^<li(?: [^>]{0,200})?>[ \t]*`)
 	// capitals is a heading by its letters alone, such as CODING STYLE.
 	capitals = regexp.MustCompile("^(?:[^a-z.;,`=!?*<>[:^ascii:]]*[A-Z]){4}[^a-z.;,`=!?*<>[:^ascii:]]*$")
 	// placeholder is a mark of a template or of a note, or a tag.
@@ -37,6 +39,10 @@ var (
 // read reads a line that holds text.
 func (s *scanner) read(indent int, rest string, number int) {
 	mark := bullet.FindStringSubmatchIndex(rest)
+	if tag := tagged.FindString(rest); tag != "" && s.extent == Sentences && len(tag) < len(rest) {
+		s.item(indent, '<', rest[len(tag):], number)
+		return
+	}
 	switch {
 	case ruled(rest) || placeholder.MatchString(rest):
 		s.close()
@@ -52,11 +58,34 @@ func (s *scanner) read(indent int, rest string, number int) {
 			marker = 'a'
 		}
 		s.item(indent, marker, rest[mark[1]:], number)
+	case s.extent == Sentences && strings.HasPrefix(rest, ": ") && s.open >= 0 && s.definition(rest, number):
 	case s.open >= 0 && !s.gap && s.more.Len() < maxBlock:
 		s.more.WriteString("\n" + rest)
 	default:
 		s.paragraph(indent, rest, number)
 	}
+}
+
+// definition adds a line that defines the term in the line above it, as an item that begins with the term. Further definitions of the term
+// are items of their own. It reports whether the line is one.
+func (s *scanner) definition(rest string, number int) bool {
+	term := &s.blocks[s.open]
+	text := s.more.String()
+	switch {
+	case term.Kind == Paragraph && term.Lead < 0 && len(text) <= maxTitle && !strings.ContainsAny(text, ".\n:"):
+		s.lists = s.lists[:0]
+		if s.gap { // a quote has the lines of its text, so the term stays apart
+			s.begin(Block{Kind: Item, Text: strings.TrimLeft(rest[1:], " \t"), Line: number, Lead: -1})
+			return true
+		}
+		term.Kind = Item
+		s.more.WriteString("\n" + rest)
+	case term.Kind == Item && strings.Contains(text, "\n: "):
+		s.begin(Block{Kind: Item, Text: strings.TrimLeft(rest[1:], " \t"), Line: number, Lead: -1})
+	default:
+		return false
+	}
+	return true
 }
 
 // close ends the open block.
@@ -107,12 +136,13 @@ func (s *scanner) item(indent int, marker byte, body string, number int) {
 		s.lists = append(s.lists, list{indent: indent, marker: marker, lead: lead})
 		n++
 	}
+	boxed := false
 	for _, box := range []string{"[ ] ", "[x] ", "[X] "} {
-		if s.extent == Sentences {
-			body = strings.TrimPrefix(body, box)
+		if s.extent == Sentences && strings.HasPrefix(body, box) {
+			body, boxed = body[len(box):], true
 		}
 	}
-	s.lists[n-1].item = s.begin(Block{Kind: Item, Text: body, Line: number, Lead: s.lists[n-1].lead})
+	s.lists[n-1].item = s.begin(Block{Kind: Item, Text: body, Line: number, Lead: s.lists[n-1].lead, Box: boxed})
 }
 
 func (s *scanner) paragraph(indent int, rest string, number int) {

@@ -122,17 +122,7 @@ func YAML(f *wire.RuleFile) ([]byte, error) {
 // field; nil if nothing is.
 func CheckFile(f *wire.RuleFile) error {
 	var p rule.Problems
-	inputs := make([]wire.RuleInput, len(f.Rules))
-	seen := map[string]int{}
-	for i, in := range f.Rules {
-		inputs[i] = withDefaults(f, in)
-		for _, key := range keys(in) {
-			if first, ok := seen[key]; ok {
-				p.Add(fmt.Sprintf("rules[%d]", i), "has the same id or slug %q as rules[%d]", key, first)
-			}
-			seen[key] = i
-		}
-	}
+	inputs := inputsOf(f, &p)
 	uncompiled := compileAll(inputs)
 	for i := range inputs {
 		r := rule.Rule{}

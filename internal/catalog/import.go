@@ -89,6 +89,17 @@ func prepare(f *wire.RuleFile, o *ImportOptions) ([]wire.RuleInput, error) {
 	if !isGeneral(f.Defaults) {
 		p.Add("defaults", "must not have id, slug, statement or relationships: they belong to one rule")
 	}
+	inputs := inputsOf(f, &p)
+	for i, in := range f.Rules {
+		if o.Prune && len(keys(in)) == 0 {
+			p.Add(fmt.Sprintf("rules[%d].slug", i), "is missing; rules that are applied need a slug or id to be found again")
+		}
+	}
+	return inputs, p.Err("the rule file is invalid")
+}
+
+// inputsOf returns the rules of a file with its defaults, and reports those that share an id or a slug.
+func inputsOf(f *wire.RuleFile, p *rule.Problems) []wire.RuleInput {
 	inputs := make([]wire.RuleInput, len(f.Rules))
 	seen := map[string]int{}
 	for i, in := range f.Rules {
@@ -99,11 +110,8 @@ func prepare(f *wire.RuleFile, o *ImportOptions) ([]wire.RuleInput, error) {
 			}
 			seen[key] = i
 		}
-		if o.Prune && len(keys(in)) == 0 {
-			p.Add(fmt.Sprintf("rules[%d].slug", i), "is missing; rules that are applied need a slug or id to be found again")
-		}
 	}
-	return inputs, p.Err("the rule file is invalid")
+	return inputs
 }
 
 // keys returns the id and slug by which an input is matched.

@@ -57,7 +57,7 @@ func (l *Lists) List(ctx context.Context, projectID string, s Selection) ([]rule
 	if err != nil {
 		return nil, 0, err
 	}
-	f, by := s.Filter, corpus.Compare(s.Order)
+	f := s.Filter
 	var figure *corpus.Figure // that the rules are in the order of
 	field := strings.TrimPrefix(string(s.Order), "-")
 	if s.HasTests != nil || s.HealthMin != nil || s.HealthMax != nil || field == "health" || field == "tests" {
@@ -73,7 +73,7 @@ func (l *Lists) List(ctx context.Context, projectID string, s Selection) ([]rule
 	if figure != nil {
 		entries, total = corpus.SortedByFigure(view, f, figure, field != string(s.Order), s.Page.Offset(), s.Page.Size)
 	} else {
-		entries, total = corpus.SortedBy(view, f, by, s.Page.Offset(), s.Page.Size)
+		entries, total = view.Sorted(f, s.Order, s.Page.Offset(), s.Page.Size)
 	}
 	rules := make([]rule.Rule, len(entries))
 	for i, e := range entries {

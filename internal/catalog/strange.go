@@ -26,12 +26,17 @@ type sort struct {
 	of       func(*rule.Rule) []string
 	sentence string // with the name in it
 	paths    bool   // a name above or below, as a path, uses it as well
+	names    *corpus.Names
 }
 
 var sorts = []sort{
-	{of: scopeNames, sentence: "no other rule has the scope %s, one above it or one below it", paths: true},
-	{of: func(r *rule.Rule) []string { return check.FactsNamed(r.Check) }, sentence: "no other rule reads facts.%s"},
-	{of: repositoryNames, sentence: "no other rule and no node names the repository %s"},
+	newSort(scopeNames, "no other rule has the scope %s, one above it or one below it", true),
+	newSort(func(r *rule.Rule) []string { return check.FactsNamed(r.Check) }, "no other rule reads facts.%s", false),
+	newSort(repositoryNames, "no other rule and no node names the repository %s", false),
+}
+
+func newSort(of func(*rule.Rule) []string, sentence string, paths bool) sort {
+	return sort{of, sentence, paths, corpus.NewNames(of)}
 }
 
 // lone is a name that one rule only uses.
@@ -102,7 +107,6 @@ func (u *usedNames) lone(rules iter.Seq[*rule.Rule], had [3]bool) iter.Seq[lone]
 // loneNames finds the names of written rules that no other rule uses. before is the corpus that they are written to.
 func loneNames(before *corpus.View, written []rule.Rule) []lone {
 	var pending [3]map[string]bool
-	names := 0
 	replaced := make(map[string]bool, len(written))
 	rules := func(yield func(*rule.Rule) bool) {
 		for i := range written {
@@ -121,32 +125,22 @@ func loneNames(before *corpus.View, written []rule.Rule) []lone {
 					pending[i] = map[string]bool{}
 				}
 				pending[i][name] = true
-				names++
 			}
 		}
 	}
-	if names == 0 {
+	alone := false
+	for i, names := range pending {
+		for name := range names {
+			alone = alone || !sorts[i].names.Uses(before, name, replaced)
+		}
+	}
+	if !alone {
 		return nil
 	}
 	used := newUsedNames()
-	for e := range before.All() {
-		r := e.Rule
-		if replaced[r.ID] || r.Status == rule.Retired || r.Status == rule.Superseded {
-			continue
-		}
-		left := 0
-		for i := range sorts {
-			if pending[i] == nil {
-				continue // of a sort that the written rules do not use
-			}
-			for _, name := range sorts[i].of(r) {
-				used[i][name]++
-				delete(pending[i], name)
-			}
-			left += len(pending[i])
-		}
-		if left == 0 {
-			return nil
+	for i := range sorts {
+		if pending[i] != nil { // else of a sort that the written rules do not use
+			used[i] = sorts[i].names.Used(before, replaced)
 		}
 	}
 	if pending[2] != nil {

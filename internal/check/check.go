@@ -1,6 +1,18 @@
 // Package check decides rules without a model: by a CEL expression that must hold, or by an RE2 pattern whose match breaks
 // the rule. Both are deterministic, take microseconds, and have bounded time and memory for any rule and subject. An error is
 // never a pass: the result is then [Undecided] with the reason.
+//
+// # Where things are
+//
+//	check.go, input.go      compiling and deciding a check; a subject prepared for many
+//	pattern.go, search.go   patterns: regex.go, literal.go and view.go make them fast, reading.go and multiline.go say what they match
+//	celenv.go, celcompile.go, celvalue.go  expressions: the language, compiling, the objects
+//	celcommand.go, celcode.go, celmacro.go  commands and source code in expressions
+//	celequal.go, celname.go  comparisons: of one type only, and of names in their normal form
+//	gap.go, celpartial.go, celculprit.go  parts that nobody can read: unknown values, and why one decided
+//	celgate.go, celprice.go, celcall.go  bounds on the work of an expression
+//	facts.go, factpath.go, factuse.go  the facts that a check reads
+//	plain.go                comparisons of facts with constants, decided without CEL
 package check
 
 import (

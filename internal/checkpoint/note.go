@@ -74,16 +74,3 @@ func signed(text string, keys []note.Verifier, signatures [][]byte) (string, err
 	out, err := note.Sign(&note.Note{Text: text}, signers...)
 	return string(out), err
 }
-
-// Signatures returns the lines of signatures of a note.
-func Signatures(signedNote string) string {
-	_, lines, _ := cutLast(signedNote, "\n\n")
-	return lines
-}
-
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
-}

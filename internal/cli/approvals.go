@@ -63,7 +63,7 @@ func (k *approvalsListCommand) Run(ctx context.Context, s *session, c *client.Cl
 			}
 		})
 		if err == nil && page.NextCursor != "" {
-			s.note("%d in all; --cursor %s goes on", page.Total, page.NextCursor)
+			s.note("%d in all; --cursor %s shows more", page.Total, page.NextCursor)
 		}
 		return err
 	})

@@ -25,7 +25,7 @@ type auditExportCommand struct {
 	Scope      string `placeholder:"SCOPE" help:"Only evaluations of subjects in this scope or below."`
 	Repository string `placeholder:"NAME" help:"Only evaluations of subjects of this repository."`
 	Format     string `short:"f" enum:"jsonl,csv,pack,oscal" default:"jsonl" help:"${enum}."`
-	Out        string `short:"o" placeholder:"FILE" help:"File to write to; default is stdout. A pack that could not be finished goes on where it stopped, when the same command runs again."`
+	Out        string `short:"o" placeholder:"FILE" help:"File to write to; default is stdout. The same command again completes a pack that was interrupted."`
 	AfterSeq   int64  `placeholder:"N" help:"Only entries after this number, to go on with an earlier export."`
 }
 
@@ -79,10 +79,10 @@ func (k *auditExportCommand) Run(ctx context.Context, s *session, c *client.Clie
 	return to.Close()
 }
 
-// packTries is how often a pack goes on after its connection broke.
+// packTries is how often a download of a pack is resumed after its connection broke.
 const packTries = 5
 
-// pack writes a pack to a file, and goes on with one that was begun.
+// pack writes a pack to a file, and completes one that was begun.
 func (k *auditExportCommand) pack(ctx context.Context, s *session, c *client.Client, q wire.AuditExportQuery) error {
 	part, state := k.Out+".part", k.Out+".part.json"
 	var begun wire.AuditExportQuery
@@ -123,7 +123,7 @@ func (k *auditExportCommand) pack(ctx context.Context, s *session, c *client.Cli
 		}
 		if now, _ := to.Stat(); try == packTries || ctx.Err() != nil || now == nil || now.Size() == q.Offset {
 			_ = to.Close() // the first error is the one that matters
-			return fmt.Errorf("%w; the same command goes on after %d bytes", err, q.Offset)
+			return fmt.Errorf("%w; run the same command again to continue after %d bytes", err, q.Offset)
 		}
 		s.note("the connection broke; going on")
 		time.Sleep(time.Duration(try) * time.Second)

@@ -95,7 +95,7 @@ func TestAPackGoesOnWhereItsConnectionBroke(t *testing.T) {
 	d := httptest.NewServer(gone)
 	code, errs := export(d)
 	d.Close()
-	if code == 0 || !strings.Contains(errs, "the same command goes on after 70000 bytes") {
+	if code == 0 || !strings.Contains(errs, "run the same command again to continue after 70000 bytes") {
 		t.Fatalf("exits with %d and %s", code, errs)
 	}
 	if _, err := os.Stat(out); err == nil {

@@ -59,7 +59,7 @@ func (k *backupCommand) Run(ctx context.Context, s *session) error {
 // restoreCommand is `tenet restore`.
 type restoreCommand struct {
 	File  string `arg:"" help:"Copy that tenet backup has made, compressed or not: a file, or an object in a bucket (s3://BUCKET/NAME)."`
-	Force bool   `help:"Put a database that is there aside, as tenet.db.before-TIME."`
+	Force bool   `help:"Replace the database that is there; it is renamed to tenet.db.before-TIME."`
 	output
 }
 
@@ -129,7 +129,7 @@ func ownDatabase(s *session, command string) (config.Config, error) {
 // dbCommands are `tenet db ...`.
 type dbCommands struct {
 	Migrate    dbMigrateCommand    `cmd:"" help:"Bring the database up to date, or show what that would take."`
-	Check      dbCheckCommand      `cmd:"" help:"Say whether the tables are spread over servers, and what would be in the way."`
+	Check      dbCheckCommand      `cmd:"" help:"Report whether the tables are spread over servers, and what prevents it."`
 	Distribute dbDistributeCommand `cmd:"" help:"Spread the tables over the servers of a Citus cluster, by project."`
 }
 

@@ -41,7 +41,7 @@ func (k *casesListCommand) Run(ctx context.Context, s *session, c *client.Client
 }
 
 func caseRow(c *wire.Case) []any {
-	origin, result := c.Origin, string(c.LastResult)
+	origin, result := c.Origin, string(c.Result())
 	if !c.Confirmed {
 		origin += ", unconfirmed"
 	}

@@ -1,5 +1,17 @@
 // Package cli is the command line. It speaks to a server through package client: over HTTP, or in process to a node of its
 // own, so that both ways go through the same validation and authorisation.
+//
+// # Where things are
+//
+//	cli.go        the grammar of all commands, exit codes, Main
+//	session.go    one run: streams, environment, colours, progress; pager.go and output.go print
+//	connect.go    the client that a command works with: of a server, or of a node in process (local.go)
+//	NOUN.go       the commands of a noun, such as rules.go, keys.go, queue.go; NOUN_VERB.go the larger ones
+//	check*.go     tenet check: what is judged, what it is compared with; undecided.go and trust.go say what follows
+//	hook*.go      the hooks of agents and of git: answering, installing, proving
+//	serve.go      servers; edge.go edges
+//
+// A new command is a struct with the method Run, and a field of the grammar or of the commands of its noun.
 package cli
 
 import (

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -268,12 +269,14 @@ func TestColourOnATerminal(t *testing.T) {
 }
 
 func TestProgressIsForTerminals(t *testing.T) {
-	var out bytes.Buffer
-	done := (&session{err: &out}).progress("working")
-	time.Sleep(600 * time.Millisecond)
-	if done(); out.Len() > 0 {
-		t.Errorf("without a terminal, progress prints %q", out.String())
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		done := (&session{err: &out}).progress("working")
+		time.Sleep(time.Minute)
+		if done(); out.Len() > 0 {
+			t.Errorf("without a terminal, progress prints %q", out.String())
+		}
+	})
 }
 
 func TestLineDisarmsTerminalControls(t *testing.T) {

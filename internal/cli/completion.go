@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"tenet/internal/rule"
+	"tenet/internal/wire"
 )
 
 // completionCommand is `tenet completion`.
@@ -42,9 +45,10 @@ compdef _tenet tenet
 `,
 	"fish": `function __tenet_words
   set -l words (commandline -opc) (commandline -ct)
-  tenet completion words -- $words[2..-1] 2>/dev/null
+  set -l found (tenet completion words -- $words[2..-1] 2>/dev/null)
+  if set -q found[1]; printf '%s\n' $found; else; __fish_complete_path (commandline -ct); end
 end
-complete -c tenet -a '(__tenet_words)'
+complete -c tenet -f -a '(__tenet_words)'
 `,
 	"powershell": `Register-ArgumentCompleter -Native -CommandName tenet -ScriptBlock {
   param($word, $ast, $cursor)
@@ -86,11 +90,15 @@ func complete(root *kong.Node, words []string) []candidate {
 		words = []string{""}
 	}
 	node, last := root, strings.Trim(words[len(words)-1], `"'`)
+	if last == "=" {
+		last = ""
+	}
 	var open *kong.Flag // whose value follows
 	for _, w := range words[:len(words)-1] {
 		switch {
 		case w == "--":
 			return nil
+		case w == "=" && open != nil: // bash takes --flag=value apart
 		case open != nil:
 			open = nil
 		case strings.HasPrefix(w, "-"):
@@ -165,6 +173,25 @@ func values(f *kong.Flag) []string {
 		if v = strings.TrimSpace(v); v != "" {
 			list = append(list, v)
 		}
+	}
+	if len(list) == 0 {
+		list = wordsOf[f.Name]
+	}
+	return list
+}
+
+// wordsOf are the words of flags that mean the same in all commands, and whose values the server checks.
+var wordsOf = map[string][]string{
+	"environment":  texts(wire.Environments),
+	"severity":     texts(rule.Severities),
+	"severity-min": texts(rule.Severities),
+	"verdict":      texts(rule.Verdicts),
+}
+
+func texts[T ~string](values []T) []string {
+	list := make([]string, len(values))
+	for i, v := range values {
+		list[i] = string(v)
 	}
 	return list
 }

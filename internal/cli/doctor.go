@@ -236,6 +236,6 @@ func (d *doctor) hooks(ctx context.Context) {
 	case stand > 0:
 		d.add("hooks", partOK, "%d stand here; tenet hook status lists them", stand)
 	case !slices.ContainsFunc(d.list, func(e examined) bool { return e.Part == "hooks" }):
-		d.add("hooks", partNote, "none stands here; tenet hook install sets one up")
+		d.add("hooks", partNote, "none is installed here; tenet hook install does it")
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
-	"runtime"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -77,45 +76,18 @@ func (k *edgeCommand) serve(ctx context.Context, s *session) error {
 	if cfg.DatabaseURL != "" {
 		return errors.New("an edge has a database of its own in --data; the setting database_url is for servers")
 	}
-	log, err := logger(s, cfg)
-	if err != nil {
-		return err
-	}
-	flush, err := trace(ctx, s, log)
-	if err != nil {
-		return err
-	}
-	defer flush()
-	kept := tune(s, edgeReserve)
-	defer runtime.KeepAlive(kept)
-	least, err := failModes(&cfg)
-	if err != nil {
-		return err
-	}
-	node, err := app.New(ctx, cfg, log, app.Options{Env: s.env, Version: version(), Edge: edge, FailModes: least})
-	if err != nil {
-		return err
-	}
-	defer func() {
-		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
-		defer cancel()
-		if err := node.Stop(stopping); err != nil {
-			log.ErrorContext(stopping, "stopping", slog.Any("error", err))
+	return runNode(ctx, s, cfg, edgeReserve, edge, func(node *app.App, log *slog.Logger) error {
+		if err := greetEdge(ctx, s, node, cfg, log, edge.Name); err != nil {
+			return err
 		}
-	}()
-	if err := node.Start(ctx); err != nil {
-		return fmt.Errorf("cannot serve on %s: %w", cfg.Listen, err)
-	}
-	if err := greetEdge(ctx, s, node, cfg, log, edge.Name); err != nil {
-		return err
-	}
-	go func() {
-		debug.FreeOSMemory() // reading a bundle takes several times the memory that its rules have then
-		if err := releaseProgram(); err != nil {
-			log.DebugContext(ctx, "the pages of the program stay in memory", slog.Any("error", err))
-		}
-	}()
-	return untilStopped(ctx, node.Failed())
+		go func() {
+			debug.FreeOSMemory() // reading a bundle takes several times the memory that its rules have then
+			if err := releaseProgram(); err != nil {
+				log.DebugContext(ctx, "the pages of the program stay in memory", slog.Any("error", err))
+			}
+		}()
+		return untilStopped(ctx, node.Failed())
+	})
 }
 
 // minAge is the least --max-age.

@@ -27,7 +27,7 @@ type evalCommand struct {
 	Balanced bool   `help:"Take as many cases that expect an ALLOW as others."`
 	Limit    int    `placeholder:"N" help:"Judge a sample of N cases, always the same ones; default is all."`
 
-	Journal  string `placeholder:"FILE" help:"Keep each verdict in this file as it comes; a run that was broken off goes on from there."`
+	Journal  string `placeholder:"FILE" help:"Store each verdict in this file as it comes; the same command again continues an interrupted run."`
 	JSON     string `name:"json" placeholder:"FILE" help:"Write the report as JSON, for --compare; - is the output."`
 	Markdown string `placeholder:"FILE" help:"Write the report as Markdown, with the cases that went wrong; - is the output."`
 	Compare  string `placeholder:"FILE" help:"JSON report of an earlier run; a significant drop exits with 1."`
@@ -104,7 +104,7 @@ func (k *evalCommand) Run(ctx context.Context, s *session) error {
 		err = errors.Join(err, options.Journal.Close())
 	}
 	if errors.Is(err, context.Canceled) && k.Journal != "" {
-		return fmt.Errorf("broken off; what was found is in %s, and the same command goes on from there", k.Journal)
+		return fmt.Errorf("interrupted; the verdicts so far are in %s: run the same command again to continue", k.Journal)
 	}
 	if err != nil {
 		return err

@@ -35,7 +35,7 @@ type gatewayCommands struct {
 type gatewayMCP struct {
 	To      string   `type:"filled" placeholder:"SERVER" help:"The MCP server: an address such as https://mcp.example.com/mcp, or the command that starts it. All that follows a command belongs to it."`
 	Command []string `arg:"" optional:"" help:"Words of the command behind --to."`
-	Name    string   `type:"filled" placeholder:"NAME" help:"Name of the server for rules and pins; default is made of --to, such as filesystem."`
+	Name    string   `type:"filled" placeholder:"NAME" help:"Name of the server for rules and pins; default is derived from --to, such as filesystem."`
 	Header  []string `sep:"none" placeholder:"NAME: VALUE" help:"Header of every request to a server over HTTP. $${VAR} is taken from the environment."`
 	Listen  string   `type:"filled" placeholder:"ADDR" help:"Serve streamable HTTP at this address instead of standard input and output."`
 

@@ -29,7 +29,7 @@ Example:
 // unjudged is the entry of the journal for a commit that the hook of git has not judged.
 const unjudged = hook.Decision("unjudged")
 
-// Bounds of what git sends, and of the commits that are looked at.
+// Bounds of the input from git, and of the commits that are judged.
 const (
 	maxTransaction = 1 << 20
 	maxUpdates     = 20

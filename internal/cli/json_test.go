@@ -157,6 +157,19 @@ func TestAnswersNameTheirPages(t *testing.T) {
 			t.Errorf("%s answers %d, %s", found[1], res.StatusCode, res.Header.Get("Content-Type"))
 		}
 	}
+	_, report, errs := run(t, "", "--server", at, "check", "--action", "pay", "--allow-empty", "--format", "sarif")
+	help := regexp.MustCompile(`"helpUri": *"([^"]+)"`).FindStringSubmatch(report)
+	if help == nil {
+		t.Fatalf("a report without an address of help: %s%s", report, errs)
+	}
+	res, err := http.Get(help[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		t.Errorf("%s answers %d", help[1], res.StatusCode)
+	}
 	if _, _, errs := run(t, "", "rules", "list", "--data", t.TempDir()); strings.Contains(errs, "open http") {
 		t.Errorf("without a server: %q", errs)
 	}

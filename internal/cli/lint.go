@@ -17,7 +17,7 @@ import (
 type rulesLintCommand struct {
 	ruleFilter
 
-	Path string `arg:"" optional:"" help:"File or folder of rules and cases in YAML; without it, the stored rules are looked at."`
+	Path string `arg:"" optional:"" help:"File or folder of rules and cases in YAML; without it, the stored rules."`
 	output
 }
 

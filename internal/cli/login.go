@@ -180,7 +180,7 @@ func signedIn(ctx context.Context, s *session, server string) (string, error) {
 type logoutCommand struct{ output }
 
 func (logoutCommand) Help() string {
-	return "The token is removed from this machine. The session at the identity provider goes on; end it there."
+	return "The token is removed from this machine. You are still signed in at the identity provider; sign out there too."
 }
 
 // Run forgets the tokens of a server.

@@ -16,7 +16,7 @@ import (
 // privacyCommands are `tenet privacy ...`.
 type privacyCommands struct {
 	Show   privacyShowCommand   `cmd:"" help:"Show how personal data are kept."`
-	Find   privacyFindCommand   `cmd:"" help:"Find what is stored of a person."`
+	Find   privacyFindCommand   `cmd:"" help:"Find the records of a person."`
 	Forget privacyForgetCommand `cmd:"" help:"Delete the personal data of a person from all records, for good."`
 	Rotate privacyRotateCommand `cmd:"" name:"rotate-key" help:"Put a new key into the privacy key file, or retire the older one."`
 }

@@ -24,7 +24,7 @@ type queueCommands struct {
 	Reopen  queueReopenCommand  `cmd:"" help:"Take decisions back."`
 	Take    queueTakeCommand    `cmd:"" help:"Take care of things that wait."`
 	Give    queueGiveCommand    `cmd:"" help:"Give things that wait to somebody, or to nobody."`
-	Aside   queueAsideCommand   `cmd:"" help:"Put things aside until a date."`
+	Aside   queueAsideCommand   `cmd:"" help:"Hide items until a date."`
 }
 
 type queueListCommand struct {
@@ -33,7 +33,7 @@ type queueListCommand struct {
 	Assignee string   `placeholder:"NAME" help:"Only what this person takes care of; me is you, none what nobody does."`
 	By       string   `placeholder:"NAME" help:"Only what this person has asked for."`
 	Query    string   `short:"q" placeholder:"WORDS" help:"Only items whose title or detail has all of these words."`
-	Snoozed  bool     `help:"Also what is put aside."`
+	Snoozed  bool     `help:"Also items that are hidden until a date."`
 	Order    string   `enum:"urgency,age,newest" default:"urgency" help:"${enum}."`
 	All      bool     `short:"a" help:"Of all projects."`
 	Page     int      `default:"1" placeholder:"N" help:"Page of the list."`
@@ -77,7 +77,7 @@ func (k *queueListCommand) print(s *session, page wire.Queue) error {
 		return err
 	}
 	for _, kind := range page.Cut {
-		s.note("more things of the kind %s wait than are looked at: those that have waited longest are", kind)
+		s.note("more items of kind %s wait than are listed: these are the oldest", kind)
 	}
 	s.nextPage("things", k.Page, k.Limit, len(page.Items), page.Total)
 	return nil

@@ -151,7 +151,7 @@ func scanParts(ctx context.Context, s *session, c *client.Client, request wire.S
 	return nil
 }
 
-// scanPoll is how often a scan is looked at.
+// scanPoll is the interval at which the state of a scan is read.
 const scanPoll = 100 * time.Millisecond
 
 // awaitScan waits until a scan has ended, and shows how far it has come.

@@ -53,6 +53,21 @@ func (k *serveCommand) serve(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
+	return runNode(ctx, s, cfg, serverReserve, nil, func(node *app.App, log *slog.Logger) error {
+		defer announce(dataFolder(s, &cfg), app.URL(node))()
+		if err := s.greet(ctx, node, cfg, log); err != nil {
+			return err
+		}
+		if err := untilStopped(ctx, node.Failed()); err != nil {
+			return err
+		}
+		log.InfoContext(ctx, "stopping")
+		return nil
+	})
+}
+
+// runNode starts a server, or an edge if there is one, calls while it serves, and stops it.
+func runNode(ctx context.Context, s *session, cfg config.Config, reserve int, edge *app.Edge, while func(node *app.App, log *slog.Logger) error) error {
 	log, err := logger(s, cfg)
 	if err != nil {
 		return err
@@ -62,13 +77,13 @@ func (k *serveCommand) serve(ctx context.Context, s *session) error {
 		return err
 	}
 	defer flush()
-	kept := tune(s, serverReserve)
+	kept := tune(s, reserve)
 	defer runtime.KeepAlive(kept)
 	least, err := failModes(&cfg)
 	if err != nil {
 		return err
 	}
-	node, err := app.New(ctx, cfg, log, app.Options{Env: s.env, Version: version(), FailModes: least})
+	node, err := app.New(ctx, cfg, log, app.Options{Env: s.env, Version: version(), Edge: edge, FailModes: least})
 	if err != nil {
 		return err
 	}
@@ -82,15 +97,7 @@ func (k *serveCommand) serve(ctx context.Context, s *session) error {
 	if err := node.Start(ctx); err != nil {
 		return fmt.Errorf("cannot serve on %s: %w", cfg.Listen, err)
 	}
-	defer announce(dataFolder(s, &cfg), app.URL(node))()
-	if err := s.greet(ctx, node, cfg, log); err != nil {
-		return err
-	}
-	if err := untilStopped(ctx, node.Failed()); err != nil {
-		return err
-	}
-	log.InfoContext(ctx, "stopping")
-	return nil
+	return while(node, log)
 }
 
 // trace begins to send traces if the environment asks for them. The returned function sends the last ones.

@@ -112,7 +112,7 @@ func (s *session) note(format string, args ...any) {
 	fmt.Fprintf(s.err, "tenet: "+format+"\n", args...)
 }
 
-// progress shows on a terminal that work goes on, once it takes longer than a moment. The returned function ends it.
+// progress shows on a terminal how long a command has been working, after the first half second. The returned function ends it.
 func (s *session) progress(what string) (done func()) {
 	if !isTerminal(s.err) {
 		return func() {}

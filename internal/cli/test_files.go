@@ -139,7 +139,7 @@ func tryCase(ctx context.Context, c *client.Client, k *rule.FileCase) (report.Te
 	return o, nil
 }
 
-// watchEvery is how often files are looked at.
+// watchEvery is the interval at which files are compared.
 const watchEvery = 300 * time.Millisecond
 
 // watch runs the cases again whenever a file has changed, until it is interrupted.

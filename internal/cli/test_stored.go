@@ -107,7 +107,7 @@ func printRun(s *session, r *wire.RunResult) error {
 	for i := range r.Failures {
 		o := &r.Failures[i]
 		if _, err := fmt.Fprintf(s.out, "%s %s: %s\n  want %s, got %s\n  %s\n", s.red("FAIL"), s.bold(o.RuleID), line(o.Name), o.ExpectedVerdict,
-			o.LastResult, line(o.LastReasoning)); err != nil {
+			o.Result(), line(o.LastReasoning)); err != nil {
 			return err
 		}
 	}
@@ -129,6 +129,6 @@ func (k *testCommand) selects(r *rule.Rule) bool {
 
 func outcomeOf(name string, c *wire.Case) report.Test {
 	return report.Test{
-		Rule: name, Name: c.Name, Passed: c.LastResult == c.ExpectedVerdict, Want: string(c.ExpectedVerdict), Got: string(c.LastResult), Reason: c.LastReasoning,
+		Rule: name, Name: c.Name, Passed: c.Result() == c.ExpectedVerdict, Want: string(c.ExpectedVerdict), Got: string(c.Result()), Reason: c.LastReasoning,
 	}
 }

@@ -123,7 +123,18 @@ func (c *Client) Submit(ctx context.Context, s Submit) (*wire.SubmissionAnswer, 
 	if _, err = checked(&a.Evaluation, nil); err != nil {
 		return nil, err
 	}
+	if !s.answeredBy(a) {
+		return nil, rule.Errorf(rule.CodeInternal, "the server's answer is about another submission than the one sent")
+	}
 	return a, nil
+}
+
+// answeredBy reports whether an answer is about this submission: a permission for something else is none.
+func (s *Submit) answeredBy(a *wire.SubmissionAnswer) bool {
+	var subject struct {
+		Kind string `json:"kind"`
+	}
+	return json.Unmarshal(s.Subject, &subject) == nil && a.SubjectKind == subject.Kind && (s.SubmissionID == "" || a.SubmissionID == s.SubmissionID)
 }
 
 // SubmitLater has a subject evaluated in the background; ask for it with [Client.Submission].

@@ -58,6 +58,7 @@ type answer struct {
 	Evaluation map[string]any    `yaml:"evaluation"`
 	Rules      []map[string]any  `yaml:"rules"`
 	Fill       int               `yaml:"fill"`
+	RetryAfter *int              `yaml:"retry_after_date"`
 	DelayMS    int               `yaml:"delay_ms"`
 	Cut        int               `yaml:"cut"`
 	Drop       bool              `yaml:"drop"`
@@ -257,6 +258,9 @@ func (a *answer) write(w http.ResponseWriter, r *http.Request, base []byte) {
 	body := a.body(base)
 	for name, value := range a.Headers {
 		w.Header().Set(name, value)
+	}
+	if a.RetryAfter != nil {
+		w.Header().Set("Retry-After", time.Now().Add(time.Duration(*a.RetryAfter)*time.Second).UTC().Format(http.TimeFormat))
 	}
 	if a.Cut > 0 {
 		w.Header().Set("Content-Length", "100000")

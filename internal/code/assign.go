@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// assignments finds what is assigned.
+// assignments finds the names and values of assignments.
 type assignments struct{ *reader }
 
 // assign notes the assignment of an operator.

@@ -8,7 +8,7 @@ import (
 // maxImportTokens bounds one import.
 const maxImportTokens = 4_000
 
-// importing finds what is imported.
+// importing finds the modules that are imported.
 type importing struct{ *reader }
 
 // imports notes the imports that a word begins.

@@ -127,7 +127,7 @@ func (s *scanner) at(n int) byte {
 
 func (s *scanner) has(prefix string) bool { return strings.HasPrefix(s.src[s.pos:], prefix) }
 
-// skip goes on to a place and counts lines.
+// skip moves to a place and counts lines.
 func (s *scanner) skip(to int) {
 	to = min(to, len(s.src))
 	if n := strings.Count(s.src[s.pos:to], "\n"); n > 0 {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"net"
 	"os"
 	"reflect"
 	"regexp"
@@ -167,12 +168,12 @@ func Load(path string, env func(string) string, flags map[string]string) (Config
 func Read(path string, data []byte, env func(string) string, flags map[string]string) (Config, error) {
 	var c Config
 	v := reflect.ValueOf(&c).Elem()
-	file, err := parse(path, data)
-	if err != nil {
-		return c, err
+	file, wrong := parse(path, data)
+	if file == nil {
+		return c, errors.Join(wrong...)
 	}
 	c.read = &reading{file: path, from: map[string]origin{}}
-	var wrong []error
+	unread := map[string]bool{} // settings whose values cannot be read; they have their defaults
 	for _, s := range Settings() {
 		value, at := s.Default, origin{Default, "default of " + s.Key}
 		if f, ok := file[s.Key]; ok {
@@ -199,6 +200,10 @@ func Read(path string, data []byte, env func(string) string, flags map[string]st
 				name = place(path, data, s.Key) + ": " + s.Key
 			}
 			wrong = append(wrong, fmt.Errorf("%s: %s %w", name, shown, err))
+			unread[s.Key] = true
+			if err := assign(v.Field(s.field), s.Default); err != nil {
+				return c, fmt.Errorf("the default of %s: %w", s.Key, err)
+			}
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(file)) {
@@ -208,22 +213,26 @@ func Read(path string, data []byte, env func(string) string, flags map[string]st
 		}
 		wrong = append(wrong, err)
 	}
-	if len(wrong) > 0 {
-		return c, errors.Join(wrong...)
-	}
 	if c.GRPCListen != "" && !strings.Contains(c.GRPCListen, ":") {
 		c.GRPCListen = "127.0.0.1:" + c.GRPCListen
 	}
-	if wrong = c.validate(); len(wrong) > 0 {
-		for i, err := range wrong {
-			key, _, _ := strings.Cut(err.Error(), ":")
-			if c.read.from[key].source == File {
-				wrong[i] = fmt.Errorf("%s: %w", place(path, data, key), err)
-			}
+	for _, err := range c.validate() {
+		keys := keysOf(err)
+		if slices.ContainsFunc(keys, func(key string) bool { return unread[key] }) {
+			continue // said above
 		}
-		return c, errors.Join(wrong...)
+		if at := slices.IndexFunc(keys, func(key string) bool { return c.read.from[key].source == File }); at >= 0 {
+			err = fmt.Errorf("%s: %w", place(path, data, keys[at]), err)
+		}
+		wrong = append(wrong, err)
 	}
-	return c, nil
+	return c, errors.Join(wrong...)
+}
+
+// keysOf returns the settings that an error of validate begins with, such as "tls_cert and tls_key: set both, or neither".
+func keysOf(err error) []string {
+	keys, _, _ := strings.Cut(err.Error(), ":")
+	return strings.FieldsFunc(strings.ReplaceAll(keys, " and ", " "), func(r rune) bool { return r == ' ' || r == ',' })
 }
 
 // place is the path of a settings file with the line of a setting.
@@ -283,22 +292,23 @@ func readFile(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxFile))
 }
 
-// parse reads settings by their keys.
-func parse(path string, data []byte) (map[string]string, error) {
+// parse reads settings by their keys, which are nil if the file is no YAML, and lists those that are no plain values.
+func parse(path string, data []byte) (map[string]string, []error) {
 	values := map[string]any{}
 	if err := yaml.NewDecoder(bytes.NewReader(data)).Decode(&values); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, []error{fmt.Errorf("%s: %w", path, err)}
 	}
 	out := make(map[string]string, len(values))
-	for key, value := range values {
-		switch value.(type) {
+	var wrong []error
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		switch value := values[key].(type) {
 		case string, bool, int, int64, uint64, float64:
 			out[key] = fmt.Sprint(value)
 		default:
-			return nil, fmt.Errorf("%s: %s must be a plain value", path, key)
+			wrong = append(wrong, fmt.Errorf("%s: %s must be a plain value", place(path, data, key), key))
 		}
 	}
-	return out, nil
+	return out, wrong
 }
 
 func assign(field reflect.Value, value string) error {
@@ -347,6 +357,8 @@ func (c *Config) validate() (wrong []error) {
 		ok      bool
 		problem string
 	}{
+		{isAddress(c.Listen), fmt.Sprintf("listen: %q is not an address such as 127.0.0.1:8080", c.Listen)},
+		{c.GRPCListen == "" || isAddress(c.GRPCListen), fmt.Sprintf("grpc_listen: %q is not an address such as 127.0.0.1:8082", c.GRPCListen)},
 		{c.LogFormat == "text" || c.LogFormat == "json", fmt.Sprintf("log_format: %q is not text or json", c.LogFormat)},
 		{
 			c.DatabaseURL == "" || strings.HasPrefix(c.DatabaseURL, "postgres://") || strings.HasPrefix(c.DatabaseURL, "postgresql://"),
@@ -397,6 +409,12 @@ func (c *Config) validate() (wrong []error) {
 		}
 	}
 	return wrong
+}
+
+// isAddress reports whether a server can listen at an address: a host, which may be empty, and a port.
+func isAddress(address string) bool {
+	_, port, err := net.SplitHostPort(address)
+	return err == nil && port != ""
 }
 
 // profilesForm is the form of judge_profile.

@@ -63,6 +63,10 @@ func TestBadSettingsAreRefusedAndNamed(t *testing.T) {
 		{"# one\nlistn: x\njob_workers: many", ":3: job_workers: \"many\" is not a whole number"},
 		{"job_workers: 0\nlog_level: loud", ":1: job_workers: must be between"},
 		{"job_workers: 0\nlog_level: loud", ":2: log_level: \"loud\""},
+		{"listen: nowhere", ":1: listen: \"nowhere\" is not an address"},
+		{"grpc_listen: '[::1'", ":1: grpc_listen: "},
+		{"# one\ntls_cert: a.pem", ":2: tls_cert and tls_key: set both"},
+		{"seeds: {a: b}\nlog_level: loud", ":1: seeds must be a plain value"},
 	} {
 		if _, err := config.Load(write(t, tt.file), none, nil); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q: error %v, want one that names %s", tt.file, err, tt.want)
@@ -78,6 +82,24 @@ func TestBadSettingsAreRefusedAndNamed(t *testing.T) {
 		return ""
 	}, nil); err == nil || !strings.Contains(err.Error(), "TENET_MAX_BODY") {
 		t.Errorf("a malformed variable: %v", err)
+	}
+}
+
+// One run lists all that is wrong: what cannot be read, what is no setting, and what is out of bounds, each once.
+func TestAllErrorsComeAtOnce(t *testing.T) {
+	file := write(t, "log_level: loud\njudge_timeout: soon\ncolour: red\nlisten: [a]\nalert_deny_min: 0\n")
+	_, err := config.Load(file, none, nil)
+	if err == nil {
+		t.Fatal("no error")
+	}
+	lines := strings.Split(err.Error(), "\n")
+	for i, want := range []string{":4: listen must be", ":2: judge_timeout: ", ":3: unknown setting", ":1: log_level: ", ":5: alert_deny_min: "} {
+		if i >= len(lines) || !strings.Contains(lines[i], want) {
+			t.Errorf("line %d is not %q in\n%s", i+1, want, err)
+		}
+	}
+	if len(lines) != 5 {
+		t.Errorf("%d lines", len(lines))
 	}
 }
 

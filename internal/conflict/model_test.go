@@ -30,11 +30,11 @@ func TestModelFindsWhatTheTestsDoNot(t *testing.T) {
 	if p.model.Calls() != 0 {
 		t.Errorf("%d calls about one rule", p.model.Calls())
 	}
-	p.model.Push(`{"conflicts":[{"pair":"P1","reason":"A bill cannot wait\nand be settled.","confidence":0.97}]}`)
+	p.model.Push(`{"conflicts":[{"pair":"P1","one":"a quarter","two":"a\nFORTNIGHT","reason":"A bill cannot wait\nand be settled.","confidence":0.97}]}`)
 	p.create("A-2", rule.Must, billed)
 	p.work()
 	c := p.only(store.ConflictSuggested)
-	if c.FoundBy != "model" || c.Reason != "A bill cannot wait and be settled." || c.Confidence != .9 || len(p.raised) != 1 {
+	if c.FoundBy != "model" || c.Reason != `A bill cannot wait and be settled. ("a quarter" / "a FORTNIGHT")` || c.Confidence != .9 || len(p.raised) != 1 {
 		t.Errorf("%+v", c)
 	}
 	// Neither rule says anything else: nobody is asked again.
@@ -65,7 +65,7 @@ func TestRulesThatCannotMeetAnyMoreDoNotConflict(t *testing.T) {
 	t.Parallel()
 	p := withModel(t)
 	p.create("A-1", rule.Must, settled)
-	p.model.Push(`{"conflicts":[{"pair":"P1","reason":"A bill cannot wait and be settled.","confidence":0.8}]}`)
+	p.model.Push(`{"conflicts":[{"pair":"P1","one":"settled with","two":"settled with","reason":"A bill cannot wait and be settled.","confidence":0.8}]}`)
 	p.create("A-2", rule.Must, billed)
 	p.work()
 	p.only(store.ConflictSuggested)
@@ -86,7 +86,7 @@ func TestWhatTheModelHasClosedComesBack(t *testing.T) {
 	t.Parallel()
 	p := withModel(t)
 	p.create("A-1", rule.Must, settled)
-	const found = `{"conflicts":[{"pair":"P1","reason":"A bill cannot wait and be settled.","confidence":0.8}]}`
+	const found = `{"conflicts":[{"pair":"P1","one":"settled with","two":"settled with","reason":"A bill cannot wait and be settled.","confidence":0.8}]}`
 	p.model.Push(found)
 	p.create("A-2", rule.Must, billed)
 	p.work()
@@ -117,7 +117,7 @@ func (m *moody) Complete(_ context.Context, r llm.Request) (llm.Response, error)
 		if strings.Contains(line, settled) && strings.Contains(line, billed) {
 			_, pair, _ := strings.Cut(line, `"pair":"`)
 			pair, _, _ = strings.Cut(pair, `"`)
-			return llm.Response{Text: `{"conflicts":[{"pair":"` + pair + `","reason":"A bill cannot wait and be settled.","confidence":0.8}]}`}, nil
+			return llm.Response{Text: `{"conflicts":[{"pair":"` + pair + `","one":"settled with","two":"settled with","reason":"A bill cannot wait and be settled.","confidence":0.8}]}`}, nil
 		}
 	}
 	return llm.Response{Text: `{"conflicts":[]}`}, nil
@@ -161,10 +161,14 @@ func TestAnswersOfTheModelAreNotTrusted(t *testing.T) {
 	p.work()
 	before := p.model.Calls()
 	for name, answer := range map[string]string{
-		"no JSON": `conflict!`, "another object": `{"pairs":[]}`, "null": `null`, "a list": `[]`, "no such pair": `{"conflicts":[{"pair":"P2","reason":"x","confidence":0.9}]}`,
-		"pair 0": `{"conflicts":[{"pair":"P0","reason":"x","confidence":0.9}]}`, "no reason": `{"conflicts":[{"pair":"P1","reason":" \u0000 ","confidence":0.9}]}`,
-		"too sure": `{"conflicts":[{"pair":"P1","reason":"x","confidence":7}]}`, "hardly sure": `{"conflicts":[{"pair":"P1","reason":"x","confidence":0.2}]}`,
-		"wrong types": `{"conflicts":[{"pair":1,"reason":[],"confidence":"high"},7,null]}`, "empty": "",
+		"no JSON": `conflict!`, "another object": `{"pairs":[]}`, "null": `null`, "a list": `[]`, "no such pair": `{"conflicts":[{"pair":"P2","one":"settled with","two":"settled with","reason":"x","confidence":0.9}]}`,
+		"pair 0": `{"conflicts":[{"pair":"P0","one":"settled with","two":"settled with","reason":"x","confidence":0.9}]}`, "no reason": `{"conflicts":[{"pair":"P1","one":"settled with","two":"settled with","reason":" \u0000 ","confidence":0.9}]}`,
+		"too sure": `{"conflicts":[{"pair":"P1","one":"settled with","two":"settled with","reason":"x","confidence":7}]}`, "hardly sure": `{"conflicts":[{"pair":"P1","one":"settled with","two":"settled with","reason":"x","confidence":0.2}]}`,
+		"wrong types": `{"conflicts":[{"pair":1,"one":"settled with","two":"settled with","reason":[],"confidence":"high"},7,null]}`, "empty": "",
+		"words that are nowhere": `{"conflicts":[{"pair":"P1","one":"settled with","two":"within a week","reason":"x","confidence":0.9}]}`,
+		"words of the other":     `{"conflicts":[{"pair":"P1","one":"a fortnight","two":"a quarter","reason":"x","confidence":0.9}]}`,
+		"no words":               `{"conflicts":[{"pair":"P1","one":"","two":" . ","reason":"x","confidence":0.9}]}`,
+		"no fields of words":     `{"conflicts":[{"pair":"P1","reason":"x","confidence":0.9}]}`,
 	} {
 		p.model.Push(answer)
 		p.revise("A-2", billed+" Case "+name+".")
@@ -176,7 +180,7 @@ func TestAnswersOfTheModelAreNotTrusted(t *testing.T) {
 	}
 	p = withModel(t)
 	p.create("A-1", rule.Must, settled)
-	p.model.Push(`{"conflicts":[7,{"pair":"P1","reason":"` + strings.Repeat("x", 5000) + `","confidence":0.8},{"pair":"P1","reason":"again","confidence":0.6}]}`)
+	p.model.Push(`{"conflicts":[7,{"pair":"P1","one":"settled with","two":"settled with","reason":"` + strings.Repeat("x", 5000) + `","confidence":0.8},{"pair":"P1","one":"settled with","two":"settled with","reason":"again","confidence":0.6}]}`)
 	p.create("A-2", rule.Must, billed)
 	p.model.Respond = func(ctx context.Context, _ llm.Request) (llm.Response, error) {
 		return llm.Response{Text: `{"conflicts":[]}`}, nil
@@ -255,7 +259,7 @@ func TestWhatIsOutdatedIsNotKept(t *testing.T) {
 	p.model.Respond = func(context.Context, llm.Request) (llm.Response, error) {
 		if p.model.Calls() == 1 {
 			p.revise("A-1", "Suppliers that have billed are settled with at once.")
-			return llm.Response{Text: `{"conflicts":[{"pair":"P1","reason":"old","confidence":0.9}]}`}, nil
+			return llm.Response{Text: `{"conflicts":[{"pair":"P1","one":"settled with","two":"settled with","reason":"old","confidence":0.9}]}`}, nil
 		}
 		return llm.Response{Text: `{"conflicts":[]}`}, nil
 	}
@@ -339,7 +343,7 @@ func TestNearByVectors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	model.Push(`{"conflicts":[{"pair":"P1","reason":"Both cannot be.","confidence":0.8}]}`)
+	model.Push(`{"conflicts":[{"pair":"P1","one":"nobody","two":"settled with","reason":"Both cannot be.","confidence":0.8}]}`)
 	secret := "gh" + "p_" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY1zA2"
 	p.create("A-2", rule.Must, "Nobody shall get any money. Token "+secret)
 	p.work()

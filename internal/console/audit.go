@@ -208,7 +208,7 @@ func verifyAudit(p *page) error {
 	return p.redirect(p.at("audit", "verify"))
 }
 
-// verifyPage goes on with a verification and shows how far it is. Until it has ended, the browser asks for the page again.
+// verifyPage continues a verification and shows how far it is. Until it has ended, the browser asks for the page again.
 func verifyPage(p *page) error {
 	v, ok := p.console.sessions.Get(p.ctx, verifyValue).(verification)
 	if !ok || v.Project != p.project.ID {

@@ -259,5 +259,5 @@ func scanTone(s wire.Status) string {
 	return "plain"
 }
 
-// isOpen reports whether a scan goes on.
+// isOpen reports whether a scan has not ended.
 func isOpen(s *wire.Scan) bool { return s.Status == wire.Pending || s.Status == wire.Running }

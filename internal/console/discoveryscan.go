@@ -120,7 +120,7 @@ func (u triageUndo) count() int {
 	return len(u.Candidates)
 }
 
-// refreshSeconds is how often a page without scripts looks at a scan that goes on.
+// refreshSeconds is how often a page without scripts is loaded again while a scan runs.
 const refreshSeconds = 2
 
 // liveScan streams how far a scan has come to the page that shows it.

@@ -143,7 +143,7 @@ func readMark(mark *wire.MarkQueue, do string, form url.Values) error {
 	case "aside":
 		day, err := time.Parse(time.DateOnly, form.Get("until"))
 		if err != nil {
-			return rule.Errorf(rule.CodeInvalid, "the day until which items are put aside is missing, or is no date such as 2027-01-31")
+			return rule.Errorf(rule.CodeInvalid, "give the day until which the items are put aside, such as 2027-01-31")
 		}
 		mark.SnoozedUntil = &day
 	case "back":

@@ -53,7 +53,7 @@ func readTestRun(ctx context.Context, p *page) (v testRun, err error) {
 // ended reports whether the run will not change any more.
 func (v *testRun) ended() bool { return v.State != "queued" && v.State != "running" }
 
-// testRunPage shows a run, live while it goes on.
+// testRunPage shows a run, live until it has ended.
 func testRunPage(p *page) error {
 	v, err := readTestRun(p.ctx, p)
 	if err != nil {

@@ -349,8 +349,8 @@ func testRunState(p *page, v *testRun) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if c.LastResult != "" {
-					templ_7745c5c3_Err = badge(string(c.LastResult)).Render(ctx, templ_7745c5c3_Buffer)
+				if c.Result() != "" {
+					templ_7745c5c3_Err = badge(string(c.Result())).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

@@ -13,6 +13,8 @@ func newBitset(docs int) bitset { return make(bitset, (docs+63)/64) }
 func (b bitset) has(doc int32) bool { return b[doc>>6]&(1<<(doc&63)) != 0 }
 func (b bitset) set(doc int32)      { b[doc>>6] |= 1 << (doc & 63) }
 
+func (b bitset) unset(doc int32) { b[doc>>6] &^= 1 << (doc & 63) }
+
 // fill marks the first n documents.
 func (b bitset) fill(n int) {
 	for i := range b {
@@ -56,6 +58,23 @@ func (b bitset) keep(has func(doc int32) bool) {
 			}
 		}
 	}
+}
+
+// only is intersect where nil marks nothing.
+func (b bitset) only(other bitset) {
+	if other == nil {
+		clear(b)
+	}
+	b.intersect(other)
+}
+
+// countBoth counts what both mark; nil marks nothing.
+func (b bitset) countBoth(other bitset) int {
+	n := 0
+	for i, w := range other {
+		n += bits.OnesCount64(b[i] & w)
+	}
+	return n
 }
 
 // intersect unmarks what other does not mark.

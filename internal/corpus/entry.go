@@ -1,6 +1,17 @@
 // Package corpus keeps an immutable in-memory view of one project's rules, which looks up, lists, searches and selects them
 // without the database. A view is a row of immutable segments with tombstones, so that one edit costs little however many the
 // rules are; see docs/adr/0003.
+//
+// # Where things are
+//
+//	live.go, view.go        the views of a node, and how they follow the database; one view
+//	index.go, segment.go, deletion.go  the segments of a view and their tombstones
+//	select.go, matcher.go, federation.go, leftout.go  which rules apply to a subject, and why not
+//	find.go, query.go, keyword.go, hybrid.go  searches: by words, by meaning, by both
+//	textindex.go, token.go, stem.go, lexicon.go  words in the index; phrase.go, proximity.go and cited.go refine a search
+//	vectors.go, nearest.go, embedding.go  vectors
+//	filter.go, order.go, figure.go  lists of rules
+//	passages.go             documents, searched as rules are
 package corpus
 
 import (

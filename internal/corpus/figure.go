@@ -69,6 +69,9 @@ func (q *FigureRange) restrict(s *segment, docs bitset) {
 	docs.keep(func(doc int32) bool { return q.has(int(column[doc])) })
 }
 
+// maxSelected is the number of rules up to which SortedByFigure keeps the first ones in order as it walks. For a later page it sorts them all.
+const maxSelected = 1_000
+
 // SortedByFigure is [View.Sorted] by a figure. Rules without it are the lowest.
 func SortedByFigure(v *View, f Filter, figure *Figure, descending bool, offset, limit int) ([]*Entry, int) {
 	sel, total := f.selectFrom(&v.index)

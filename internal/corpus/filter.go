@@ -3,6 +3,7 @@ package corpus
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"tenet/internal/rule"
 )
@@ -23,7 +24,8 @@ type Filter struct {
 	Text        string   // occurs in the statement, the rationale or the slug, in any letter case
 	Checked     *bool    // whether the rule has a check
 	Figures     []FigureRange
-	Plain       bool // what a query's words cite or ask to define does not count
+	InForce     *time.Time // at which the rule is in force; see [rule.Rule.InForce]
+	Plain       bool       // what a query's words cite or ask to define does not count
 	// Where is one more condition. It is called only for rules that all else selects.
 	Where func(*rule.Rule) bool
 }
@@ -46,7 +48,7 @@ func (f *Filter) Matches(r *rule.Rule) bool {
 			return false
 		}
 	}
-	return f.matchesText(r) && f.matchesSources(r) && (f.Where == nil || f.Where(r))
+	return f.matchesText(r) && f.matchesSources(r) && (f.InForce == nil || r.InForce(*f.InForce)) && (f.Where == nil || f.Where(r))
 }
 
 func (f *Filter) matchesSources(r *rule.Rule) bool {
@@ -80,15 +82,17 @@ func (f *Filter) restrict(s *segment, docs bitset) {
 		tagged.setAll(s.byTag[strings.ToLower(tag)])
 		docs.intersect(tagged)
 	}
-	if mask, want := f.traits(); mask != 0 {
-		docs.keep(func(doc int32) bool { return s.traits[doc]&mask == want })
-	}
+	f.keepTraits(s, docs)
 	if len(f.Statuses) > 0 {
-		var wanted [8]bool
-		for _, status := range f.Statuses {
-			wanted[place(status, rule.Statuses)] = true
+		s.keepStatuses(docs, f.Statuses)
+	}
+	if f.InForce != nil {
+		s.keepStatuses(docs, statusesInForce)
+		for _, doc := range s.dated {
+			if docs.has(doc) && !s.entries[doc].Rule.InForce(*f.InForce) {
+				docs.unset(doc)
+			}
 		}
-		docs.keep(func(doc int32) bool { return wanted[s.traits[doc].status()] })
 	}
 	if f.Owner != "" {
 		owned := newBitset(len(s.entries))
@@ -106,6 +110,22 @@ func (f *Filter) restrict(s *segment, docs bitset) {
 	}
 	if f.Where != nil {
 		docs.keep(func(doc int32) bool { return f.Where(s.entries[doc].Rule) })
+	}
+}
+
+// statusesInForce are those of [rule.Rule.InForce].
+var statusesInForce = []rule.Status{rule.Approved, rule.Effective}
+
+// keepStatuses unmarks the documents with none of some statuses.
+func (s *segment) keepStatuses(docs bitset, statuses []rule.Status) {
+	for i := range docs {
+		var any uint64
+		for _, status := range statuses {
+			if has := s.traits[statusTrait][place(status, rule.Statuses)]; has != nil {
+				any |= has[i]
+			}
+		}
+		docs[i] &= any
 	}
 }
 
@@ -131,19 +151,24 @@ func (f *Filter) selectFrom(x *index) (sel selection, total int) {
 	return sel, total
 }
 
-// traits are a rule's modality, severity, status and enforcement, in three bits each, and whether it has a check.
-type traits uint16
+// The traits of a rule, each with at most seven values.
+const (
+	modalityTrait = iota
+	severityTrait
+	statusTrait
+	enforcementTrait
+	checkTrait // 1 for a rule with a check
+	traitKinds
+)
 
-func traitsOf(r *rule.Rule) traits {
-	t := traits(place(r.Modality, rule.Modalities) | place(r.Severity, rule.Severities)<<3 | place(r.Status, rule.Statuses)<<6 |
-		place(r.Enforcement, rule.Enforcements)<<9)
+// traitsOf returns the places of a rule's traits among their values, 7 where it has none.
+func traitsOf(r *rule.Rule) (t [traitKinds]int) {
+	t = [traitKinds]int{place(r.Modality, rule.Modalities), place(r.Severity, rule.Severities), place(r.Status, rule.Statuses), place(r.Enforcement, rule.Enforcements), 0}
 	if r.Check != nil {
-		t |= 1 << 12
+		t[checkTrait] = 1
 	}
 	return t
 }
-
-func (t traits) status() int { return int(t >> 6 & 7) }
 
 // place returns the index of a value among all, or 7 without one.
 func place[T comparable](value T, all []T) int {
@@ -153,22 +178,18 @@ func place[T comparable](value T, all []T) int {
 	return 7
 }
 
-// traits returns a mask of traits and the values that f demands of them.
-func (f *Filter) traits() (mask, want traits) {
+// keepTraits unmarks the documents of a segment without the traits that f demands.
+func (f *Filter) keepTraits(s *segment, docs bitset) {
 	r := rule.Rule{Modality: f.Modality, Severity: f.Severity, Status: f.Status, Enforcement: f.Enforcement}
-	for i, set := range []bool{f.Modality != "", f.Severity != "", f.Status != "", f.Enforcement != ""} {
+	if f.Checked != nil && *f.Checked {
+		r.Check = &rule.Check{}
+	}
+	want := traitsOf(&r)
+	for kind, set := range [traitKinds]bool{f.Modality != "", f.Severity != "", f.Status != "", f.Enforcement != "", f.Checked != nil} {
 		if set {
-			mask |= 7 << (3 * i)
+			docs.only(s.traits[kind][want[kind]])
 		}
 	}
-	want = traitsOf(&r) & mask
-	if f.Checked != nil {
-		mask |= 1 << 12
-		if *f.Checked {
-			want |= 1 << 12
-		}
-	}
-	return mask, want
 }
 
 // inScopes marks the documents that have a scope path that a filter finds.
@@ -184,10 +205,17 @@ func (s *segment) inScopes(filter string) bitset {
 
 // indexTraits fills the columns that filters are decided from.
 func (s *segment) indexTraits() {
-	s.traits = make([]traits, len(s.entries))
 	s.byTag, s.byPath, s.byOwner = map[string][]int32{}, map[string][]int32{}, map[string][]int32{}
 	for i, e := range s.entries {
-		s.traits[i] = traitsOf(e.Rule)
+		for kind, value := range traitsOf(e.Rule) {
+			if s.traits[kind][value] == nil {
+				s.traits[kind][value] = newBitset(len(s.entries))
+			}
+			s.traits[kind][value].set(int32(i))
+		}
+		if p := e.Rule.EffectivePeriod; p.From != nil || p.Until != nil {
+			s.dated = append(s.dated, int32(i))
+		}
 		if owner := e.Rule.Owner; owner != "" {
 			s.byOwner[owner] = append(s.byOwner[owner], int32(i))
 		}

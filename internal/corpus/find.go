@@ -3,6 +3,7 @@ package corpus
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"tenet/internal/rule"
 )
@@ -125,48 +126,70 @@ func ranking(v *View, q *Search, f *Filter, offset, limit int) (hits []Hit, tota
 
 // facets counts the marked documents by the values of their fields.
 func (sel selection) facets(most int) Facets {
-	var byTrait [1 << 13]int
 	scopes, tags, owners := map[string]int{}, map[string]int{}, map[string]int{}
 	for i, s := range sel.index.segments {
-		sel.docs[i].each(func(doc int32) { byTrait[s.traits[doc]]++ })
-		countLists(scopes, s.byPath, sel.docs[i])
-		countLists(tags, s.byTag, sel.docs[i])
-		countLists(owners, s.byOwner, sel.docs[i])
+		docs := sel.docs[i]
+		if marked := docs.count(); marked*fewMarked < len(s.entries) {
+			s.countEach(docs, scopes, tags, owners)
+			continue
+		}
+		countLists(scopes, s.byPath, docs)
+		countLists(tags, s.byTag, docs)
+		countLists(owners, s.byOwner, docs)
 	}
 	delete(scopes, "")
 	return Facets{
-		Status: countTraits(&byTrait, 6, 7, rule.Statuses), Severity: countTraits(&byTrait, 3, 7, rule.Severities),
-		Modality: countTraits(&byTrait, 0, 7, rule.Modalities), Enforcement: countTraits(&byTrait, 9, 7, rule.Enforcements),
-		Check: countTraits(&byTrait, 12, 1, []string{"false", "true"}), Scope: mostFrequent(scopes, most), Tags: mostFrequent(tags, most),
+		Status: countTraits(sel, statusTrait, rule.Statuses), Severity: countTraits(sel, severityTrait, rule.Severities),
+		Modality: countTraits(sel, modalityTrait, rule.Modalities), Enforcement: countTraits(sel, enforcementTrait, rule.Enforcements),
+		Check: countTraits(sel, checkTrait, []string{"false", "true"}), Scope: mostFrequent(scopes, most), Tags: mostFrequent(tags, most),
 		Owner: mostFrequent(owners, most),
 	}
 }
 
-// countTraits counts by the values of one trait, which has its place and mask in [traits].
-func countTraits[T ~string](byTrait *[1 << 13]int, shift, mask int, values []T) []Count {
-	n := make([]int, len(values))
-	for t, rules := range byTrait {
-		if at := t >> shift & mask; at < len(n) {
-			n[at] += rules
-		}
-	}
+// countTraits counts by the values of one trait.
+func countTraits[T ~string](sel selection, kind int, values []T) []Count {
 	list := []Count{}
-	for i, rules := range n {
+	for at, value := range values {
+		rules := 0
+		for i, s := range sel.index.segments {
+			rules += sel.docs[i].countBoth(s.traits[kind][at])
+		}
 		if rules > 0 {
-			list = append(list, Count{string(values[i]), rules})
+			list = append(list, Count{string(value), rules})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Count) int { return cmp.Compare(b.Rules, a.Rules) })
 	return list
 }
 
+// fewMarked is the share of a segment up to which facets look at each marked document alone.
+const fewMarked = 32
+
+// countEach counts the values of each marked document.
+func (s *segment) countEach(docs bitset, scopes, tags, owners map[string]int) {
+	docs.each(func(doc int32) {
+		r := s.entries[doc].Rule
+		for i, scope := range r.Scope {
+			if scope = rule.CleanScope(scope); !slices.ContainsFunc(r.Scope[:i], func(other string) bool { return rule.CleanScope(other) == scope }) {
+				scopes[scope]++
+			}
+		}
+		for i, tag := range r.Tags {
+			if tag = strings.ToLower(tag); !slices.ContainsFunc(r.Tags[:i], func(other string) bool { return strings.ToLower(other) == tag }) {
+				tags[tag]++
+			}
+		}
+		if r.Owner != "" {
+			owners[r.Owner]++
+		}
+	})
+}
+
 func countLists(n map[string]int, lists map[string][]int32, docs bitset) {
 	for value, list := range lists {
 		rules := 0
 		for _, doc := range list {
-			if docs.has(doc) {
-				rules++
-			}
+			rules += int(docs[doc>>6] >> (doc & 63) & 1)
 		}
 		if rules > 0 {
 			n[value] += rules

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tenet/internal/poll"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 )
@@ -352,24 +353,7 @@ func (g Glances) View(ctx context.Context, projectID string) (*View, error) {
 
 // Run follows the database until ctx ends: it applies the changes of other nodes and compacts fragmented views.
 func (l *Live) Run(ctx context.Context) {
-	tick := time.NewTicker(l.cfg.Poll)
-	defer tick.Stop()
-	failing := false
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		err := l.poll(ctx)
-		if ctx.Err() != nil {
-			return
-		}
-		if err != nil && !failing {
-			l.cfg.Logger.WarnContext(ctx, "cannot follow the rules of other nodes", slog.Any("error", err))
-		}
-		failing = err != nil
-	}
+	poll.Every(ctx, l.cfg.Poll, l.cfg.Logger, "cannot follow the rules of other nodes", l.poll)
 }
 
 // poll brings all views to the versions that the database has, unless no version has changed since the last time.

@@ -55,46 +55,10 @@ func Compare(o Order) func(a, b *rule.Rule) int {
 	return by
 }
 
-// maxSelected is the number of rules up to which Sorted keeps the first ones in order as it walks. For a later page it sorts them all.
-const maxSelected = 1_000
-
 // Sorted is [View.List] in another order.
 func (v *View) Sorted(f Filter, o Order, offset, limit int) ([]*Entry, int) {
-	return SortedBy(v, f, Compare(o), offset, limit)
-}
-
-// SortedBy is [View.Sorted] by a comparison; nil is the order of the ids.
-func SortedBy(v *View, f Filter, by func(a, b *rule.Rule) int, offset, limit int) ([]*Entry, int) {
-	if by == nil {
-		return v.List(f, offset, limit)
-	}
-	compare := func(a, b *Entry) int { return by(a.Rule, b.Rule) }
-	first, total := []*Entry{}, 0
-	most := offset + limit
 	sel, total := f.selectFrom(&v.index)
-	if most > maxSelected {
-		first = sel.page(0, total)
-		slices.SortStableFunc(first, compare)
-		return first[min(offset, len(first)):min(most, len(first))], total
-	}
-	sel.each(func(e *Entry) bool {
-		if len(first) == most {
-			if most == 0 || compare(e, first[most-1]) >= 0 {
-				return true
-			}
-			first = first[:most-1]
-		}
-		// After those that are equal: the walk is in the order of the ids.
-		at, _ := slices.BinarySearchFunc(first, e, func(x, e *Entry) int {
-			if compare(x, e) <= 0 {
-				return -1
-			}
-			return 1
-		})
-		first = slices.Insert(first, at, e)
-		return true
-	})
-	return first[min(offset, len(first)):min(most, len(first))], total
+	return sel.pageIn(o, max(offset, 0), max(limit, 0)), total
 }
 
 // page returns limit of the marked entries after offset, in order of rule id.

@@ -24,13 +24,16 @@ type segment struct {
 	matchers   []*matcher
 	guarded    []int32 // rules in force that the weakening guard protects
 	overriding []int32 // rules with an OVERRIDES relationship to another
-	// What filters are decided from: traits by document, and documents by tag in lower case, by scope path and by owner.
-	traits  []traits
+	// What filters are decided from: documents by trait and its value, by tag in lower case, by scope path and by owner.
+	traits  [traitKinds][8]bitset
 	byTag   map[string][]int32
 	byPath  map[string][]int32
 	byOwner map[string][]int32
 	folded  textColumn
 	sources sourceColumn
+	sorted  sortedColumns
+	scopes  scopeColumn
+	dated   []int32 // rules with an effective period
 	text    *textIndex
 	bytes   int64
 }

@@ -2,7 +2,7 @@ package corpus
 
 import "slices"
 
-// top keeps the best of what is offered to it. It is a heap with the worst in front.
+// top keeps the best of its items. It is a heap with the worst in front.
 type top struct {
 	index *index
 	list  []found

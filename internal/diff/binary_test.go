@@ -96,6 +96,9 @@ func TestBinaryPatchOfGit(t *testing.T) {
 		{"nul.js", "/*\x00*/eval(x)\n", "/**/eval(x)\n", "", ""},
 		{"logo.png", pngImage(t, 9), "", "a PNG image", ""},
 		{"logo.py", pngImage(t, 10), "", "", "it is named like a program, but its content is that of a PNG image"},
+		{"bin/run", pngImage(t, 10), "", "", "it is named like a program, but its content is that of a PNG image"},
+		{".bashrc", pngImage(t, 10), "", "", "it is named like a program, but its content is that of a PNG image"},
+		{"app.mk", pngImage(t, 10), "", "", "it is named like a program, but its content is that of a PNG image"},
 		{"more.png", pngImage(t, 11) + "<?php eval($x);", "", "", "its content is neither text nor media that can be recognised"},
 		{"noise", noise, "", "", "its content is neither text nor media that can be recognised"},
 	} {

@@ -20,6 +20,8 @@ func (f *File) Fill(content []byte) {
 		switch {
 		case f.declaresCode():
 			f.Unseen = codeUnseen
+		case f.switchesSets():
+			f.Unseen = setsUnseen
 		case f.isPointer():
 			f.Unseen = pointerUnseen
 		}
@@ -62,14 +64,42 @@ func WholeText(text string) []Hunk {
 var programEndings = map[string]bool{}
 
 func init() {
-	for ending := range strings.FieldsSeq(`asp aspx bash bat c cc cgi cjs class clj cmd cpp cs css cxx dart ex exs fish go groovy h hpp
-		hs htaccess htm html java jl js jsp jsx kt kts lua m mjs ml mm mts phar php php3 php4 php5 php7 php8 phtml pht pl pm ps1 psm1 py
+	for ending := range strings.FieldsSeq(`asp aspx awk bash bat c cc cgi cjs class clj cmd cpp cs csh css cxx dart erb ex exs fish go gradle groovy h hpp
+		hs htaccess hta htm html ipynb java jl js jsp jsx kt kts ksh lua m mjs mk ml mm mts phar php php3 php4 php5 php7 php8 phtml pht pl pm ps1 psm1 py
 		pyc pyi pyw r rb rs sass scala scss sh shtml sol sql svelte svg swift tcl tf ts tsx vb vbs vue xhtml xml xsl yaml yml zig zsh`) {
 		programEndings["."+ending] = true
 	}
 }
 
-func isProgramName(name string) bool { return programEndings[strings.ToLower(path.Ext(name))] }
+// isProgramName reports whether a file may be run or read as a program by its name. One without an ending is, such as Makefile,
+// Dockerfile, .bashrc or bin/run.
+func isProgramName(name string) bool {
+	base := strings.TrimLeft(path.Base(name), ".")
+	ending := strings.ToLower(path.Ext(base))
+	return ending == "" || programEndings[ending]
+}
+
+// Agrees reports whether a content may be what the diff makes of a file: it is the one that a pointer of Git LFS names, or has the lines
+// that the hunks show, where they show them.
+func (f *File) Agrees(content []byte) bool {
+	if f.isPointer() {
+		return f.PointsTo(content)
+	}
+	if len(f.Hunks) == 0 {
+		return true
+	}
+	text, _, _ := charset.Decode(content)
+	lines := strings.Split(text, "\n")
+	for _, l := range f.NewLines {
+		if strings.Contains(l.Text, "\uFFFD") {
+			continue
+		}
+		if l.New > len(lines) || strings.TrimSuffix(LineText(lines[l.New-1]), "\r") != strings.TrimSuffix(l.Text, "\r") {
+			return false
+		}
+	}
+	return true
+}
 
 // IsBlob reports whether content has a name as a blob in git, by SHA-1 or SHA-256; the name may be cut short.
 func IsBlob(name string, content []byte) bool {

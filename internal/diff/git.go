@@ -36,6 +36,7 @@ const (
 // gitFile reads a file that begins with a diff --git line.
 func (p *parser) gitFile() error {
 	h := header{line: p.no, operands: p.line[len("diff --git "):]}
+	p.remarks.git = true
 	p.advance()
 	for !p.end {
 		more, err := p.extendedLine(&h)

@@ -9,6 +9,7 @@ import (
 // without a prefix.
 func (p *parser) combinedFile() error {
 	h := header{line: p.no, isMerge: true}
+	p.remarks.git = true
 	_, operand, _ := strings.Cut(p.line[len("diff "):], " ")
 	path, ok := wholeName(operand)
 	if !ok {

@@ -25,6 +25,9 @@ func Parse(text string) ([]File, error) {
 		return nil, errNoDiff
 	}
 	addNamed(&p)
+	if err := readRemarks(&p); err != nil {
+		return nil, err
+	}
 	return p.files, nil
 }
 
@@ -36,6 +39,7 @@ type parser struct {
 	zone    zone
 	foreign foreign
 	named   []string // paths in raw lines
+	remarks remarks
 	// nul is true for a diff with NUL characters: its lines wait in their raw form until [parser.decodeLines].
 	nul bool
 	// garbled is true if the current file has a line that is no text in any encoding.
@@ -119,6 +123,9 @@ func (p *parser) betweenFiles() error {
 		return err
 	}
 	if err := noteRaw(p); err != nil {
+		return err
+	}
+	if err := noteRemark(p); err != nil {
 		return err
 	}
 	switch {

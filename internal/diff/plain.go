@@ -21,6 +21,8 @@ func (p *parser) plainFile(index string) error {
 		return err
 	}
 	h.file = names{oldName, newName}
+	p.remarks.root(oldName)
+	p.remarks.root(newName)
 	n := h.file.stripped()
 	if index != "" && strings.HasSuffix(index, "/"+n.new) {
 		n = names{index, index}
@@ -148,6 +150,11 @@ func (p *parser) properties() error {
 		case p.has("Added: svn:special"), p.has("Name: svn:special"): // Subversion writes the file as a link
 			if at := &p.files[len(p.files)-1]; at.Unseen == "" {
 				at.Unseen = "it becomes a link, and its target is not given"
+			}
+			p.advance()
+		case p.has("Added: svn:externals"), p.has("Modified: svn:externals"), p.has("Name: svn:externals"):
+			if at := &p.files[len(p.files)-1]; at.Unseen == "" {
+				at.Unseen = "it brings the content of other repositories (svn:externals), which is not given"
 			}
 			p.advance()
 		case p.line == "", p.has("   "), p.has("Added: "), p.has("Modified: "), p.has("Deleted: "), p.has("Name: "):

@@ -19,6 +19,7 @@ const (
 	missingUnseen   = "its content is not given"
 	modeUnseen      = "the diff does not say that it stays a file, and gives no content"
 	codeUnseen      = "it declares an encoding in which its text means something else"
+	setsUnseen      = "its text switches between character sets by escapes, which readers take for text or leave out"
 	pointerUnseen   = "it is a pointer of Git LFS, and the content behind it is not given"
 	garbledUnseen   = "part of its text is in an unknown encoding"
 )
@@ -55,6 +56,8 @@ func (f *File) unseen() string {
 		return "its content is binary and not given"
 	case f.declaresCode():
 		return codeUnseen
+	case f.switchesSets():
+		return setsUnseen
 	case f.isPointer():
 		return pointerUnseen
 	case f.Change == Added && len(f.Hunks) > 0 && (len(f.Hunks) > 1 || f.Hunks[0].NewStart > 1):
@@ -89,22 +92,6 @@ func (h *header) staysFile() bool {
 
 // isFileMode reports whether a mode is that of a file and not of a link, a submodule or a folder.
 func isFileMode(mode string) bool { return strings.HasPrefix(mode, "100") }
-
-// codeDeclared matches the line of a Python file that names an encoding which gives escapes in plain ASCII another meaning.
-var codeDeclared = regexp.MustCompile(`^[ \t\f]*#.*?coding[:=][ \t]*(?i:u(tf)?[-_]?7\b|unicode[-_]?1[-_]1[-_]utf[-_]?7|(raw[-_])?unicode[-_]escape|rot[-_]?13|punycode|idna)`)
-
-// declaresCode reports whether one of the first two lines declares such an encoding: the rest is then not the text that runs.
-func (f *File) declaresCode() bool {
-	for _, l := range f.NewLines {
-		if l.New > 2 {
-			return false
-		}
-		if strings.Contains(l.Text, "coding") && codeDeclared.MatchString(l.Text) {
-			return true
-		}
-	}
-	return false
-}
 
 // pointerID matches the line of a pointer of Git LFS that names the content, which takes the place of the pointer in a working tree.
 var pointerID = regexp.MustCompile(`^oid sha256:[0-9a-f]{64}\r?$`)

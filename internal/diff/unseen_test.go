@@ -85,35 +85,49 @@ func TestUnseen(t *testing.T) {
 		added("1111111"):    "not given",
 		added("0000000"):    "not given",
 		added(empty1 + "1"): "not given",
-		"diff --git a/x b/x\nindex 1111111..1111111 100644\n":                                                                          "not given",
-		"diff --git a/x b/x\nindex 1111111..0000000 100644\n":                                                                          "not given",
-		"diff --git a/x b/x\nindex 1..1 100644\n":                                                                                      "not given",
-		"diff --git a/x b/x\nold mode 100644\nnew mode 100755\n":                                                                       "",
-		"diff --git a/x b/x\nold mode 100644\nnew mode 100755\nindex 1111111..2222222\n":                                               "not given",
-		"diff --git a/x b/x\nold mode 100644\nnew mode 120000\n":                                                                       "a link",
-		"diff --git a/x b/x\nold mode 120000\nnew mode 100644\n":                                                                       "becomes a file",
-		"diff --git a/x b/x\nold mode 160000\nnew mode 100644\n":                                                                       "becomes a file",
-		"diff --git a/x b/x\nold mode 100644\nnew mode 160000\n":                                                                       "submodule",
-		"diff --git a/x b/x\nindex 1111111..2222222 120000\n" + hunk:                                                                   "a link to b",
-		"diff --git a/x b/x\nindex 1111111..2222222 160000\n" + hunk:                                                                   "submodule",
-		"--- a/x\n+++ b/x\n@@ -1 +1 @@\n-Subproject commit 1111111\n+Subproject commit 2222222-dirty\n":                                "submodule",
-		"diff --git a/x b/x\nindex 1111111..2222222 100644\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+Subproject commit 2222222\n":           "",
-		"diff --git a/x b/x\n" + hunk:                                                                                                  "",
-		"diff --git a/y b/x\nsimilarity index 100%\nrename from y\nrename to x\n":                                                      "it comes from y",
-		"diff --git a/y b/x\nsimilarity index 100%\nrename from y\nrename to x\nindex 1111111.." + empty1[:7] + "\n":                   "",
-		"diff --git a/y b/x\n--- a/y\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n":                                                                  "it comes from y",
-		"diff --git a/x b/x\nnew file mode 100644\n--- /dev/null\n+++ b/x\n@@ -0,0 +5 @@\n+a\n":                                        "only a part",
-		"diff --git a/x b/x\nnew file mode 100644\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n@@ -0,0 +5 @@\n+a\n":                     "only a part",
-		"Binary files a/x and b/x differ\n":                                                                                            "binary",
-		"Binary files a/x and /dev/null differ\n":                                                                                      "",
-		"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+# -*- coding: UTF-7 -*-\n":                                            "declares an encoding",
-		"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -2 +2 @@\n-a\n+# vim: fileencoding=raw_unicode_escape\n":                             "declares an encoding",
-		"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -3 +3 @@\n-a\n+# coding: utf-7\n":                                                    "",
-		"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+# coding: utf-8\n":                                                    "",
-		"diff --git a/x b/x\nold mode 100644\nnew mode 120000\nindex 1111111..2222222 100644\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n": "it is a link to b",
-		"diff --git a/x b/x\nnew mode 100755\n":                                                                                        "does not say that it stays a file",
-		"Submodule x 1111111..2222222:\n":                                                                                              "submodule",
-		"* Unmerged path x\n":                                                                                                          "not given",
+		"diff --git a/x b/x\nindex 1111111..1111111 100644\n":                                                                                                                 "not given",
+		"diff --git a/x b/x\nindex 1111111..0000000 100644\n":                                                                                                                 "not given",
+		"diff --git a/x b/x\nindex 1..1 100644\n":                                                                                                                             "not given",
+		"diff --git a/x b/x\nold mode 100644\nnew mode 100755\n":                                                                                                              "",
+		"diff --git a/x b/x\nold mode 100644\nnew mode 100755\nindex 1111111..2222222\n":                                                                                      "not given",
+		"diff --git a/x b/x\nold mode 100644\nnew mode 120000\n":                                                                                                              "a link",
+		"diff --git a/x b/x\nold mode 120000\nnew mode 100644\n":                                                                                                              "becomes a file",
+		"diff --git a/x b/x\nold mode 160000\nnew mode 100644\n":                                                                                                              "becomes a file",
+		"diff --git a/x b/x\nold mode 100644\nnew mode 160000\n":                                                                                                              "submodule",
+		"diff --git a/x b/x\nindex 1111111..2222222 120000\n" + hunk:                                                                                                          "a link to b",
+		"diff --git a/x b/x\nindex 1111111..2222222 160000\n" + hunk:                                                                                                          "submodule",
+		"--- a/x\n+++ b/x\n@@ -1 +1 @@\n-Subproject commit 1111111\n+Subproject commit 2222222-dirty\n":                                                                       "submodule",
+		"diff --git a/x b/x\nindex 1111111..2222222 100644\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+Subproject commit 2222222\n":                                                  "",
+		"diff --git a/x b/x\n" + hunk:                                                                                                                                         "",
+		"diff --git a/y b/x\nsimilarity index 100%\nrename from y\nrename to x\n":                                                                                             "it comes from y",
+		"diff --git a/y b/x\nsimilarity index 100%\nrename from y\nrename to x\nindex 1111111.." + empty1[:7] + "\n":                                                          "",
+		"diff --git a/y b/x\n--- a/y\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n":                                                                                                         "it comes from y",
+		"diff --git a/x b/x\nnew file mode 100644\n--- /dev/null\n+++ b/x\n@@ -0,0 +5 @@\n+a\n":                                                                               "only a part",
+		"diff --git a/x b/x\nnew file mode 100644\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n@@ -0,0 +5 @@\n+a\n":                                                            "only a part",
+		"Binary files a/x and b/x differ\n":                                                                                                                                   "binary",
+		"Binary files a/x and /dev/null differ\n":                                                                                                                             "",
+		"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+# -*- coding: UTF-7 -*-\n":                                                                                   "declares an encoding",
+		"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -2 +2 @@\n-a\n+# vim: fileencoding=raw_unicode_escape\n":                                                                    "declares an encoding",
+		"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -3 +3 @@\n-a\n+# coding: utf-7\n":                                                                                           "",
+		"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+# coding: iso-2022-jp\n":                                                                                     "declares an encoding",
+		"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+# encoding: HZ\n":                                                                                            "declares an encoding",
+		"--- a/x.xml\n+++ b/x.xml\n@@ -1 +1 @@\n-a\n+<?xml version=\"1.0\" encoding=\"UTF-7\"?>\n":                                                                            "declares an encoding",
+		"--- a/x.php\n+++ b/x.php\n@@ -9 +9 @@\n-a\n+<META http-equiv=x content=\"text/html; charset=utf-7\">\n":                                                              "declares an encoding",
+		"--- a/x.html\n+++ b/x.html\n@@ -9 +9 @@\n-a\n+  CHARSET='iso-2022-jp'>\n":                                                                                            "declares an encoding",
+		"--- a/x.css\n+++ b/x.css\n@@ -1 +1 @@\n-a\n+@charset \"utf-7\";\n":                                                                                                   "declares an encoding",
+		"--- a/x.php\n+++ b/x.php\n@@ -1 +1 @@\n-a\n+<?php declare(encoding='UTF-7');\n":                                                                                      "declares an encoding",
+		"--- a/x.html\n+++ b/x.html\n@@ -1 +1 @@\n-a\n+<meta charset=\"utf-8\">\n":                                                                                            "",
+		"--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+m = MIMEText(s, charset=\"iso-2022-jp\")\n":                                                                                "",
+		"--- a/x.html\n+++ b/x.html\n@@ -1 +1 @@\n-a\n+ev\x1b(Bal(x)\n":                                                                                                       "switches between character sets",
+		"--- a/x.html\n+++ b/x.html\n@@ -1 +1 @@\n-a\n+\x1b[31mred\x1b[0m\n":                                                                                                  "",
+		"--- a/x.html\n+++ b/x.html\n@@ -1 +1 @@\n-ev\x1b(Bal(x)\n+b\n":                                                                                                       "",
+		"Index: x\n=====\n--- x\t(revision 1)\n+++ x\t(working copy)\n@@ -1 +1 @@\n-a\n+b\n\nProperty changes on: x\n____\nAdded: svn:externals\n## -0,0 +1 ##\n+^/lib lib\n": "other repositories",
+		"Index: x\n=====\n--- x\t(revision 1)\n+++ x\t(working copy)\n@@ -1 +1 @@\n-a\n+b\n\nProperty changes on: x\n____\nAdded: svn:keywords\n## -0,0 +1 ##\n+Id\n":         "",
+		"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+# coding: utf-8\n":                                                                                           "",
+		"diff --git a/x b/x\nold mode 100644\nnew mode 120000\nindex 1111111..2222222 100644\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n":                                        "it is a link to b",
+		"diff --git a/x b/x\nnew mode 100755\n":                                                                                                                               "does not say that it stays a file",
+		"Submodule x 1111111..2222222:\n":                                                                                                                                     "submodule",
+		"* Unmerged path x\n":                                                                                                                                                 "not given",
 	} {
 		files, err := Parse(diff)
 		if err != nil {
@@ -170,5 +184,44 @@ func TestPointersOfLFS(t *testing.T) {
 	var whole File
 	if whole.Fill([]byte("version https://git-lfs.github.com/spec/v1\n" + id + "\nsize 8\n")); whole.Unseen != pointerUnseen {
 		t.Errorf("a whole pointer is unseen because %q", whole.Unseen)
+	}
+}
+
+// TestTextBesideFilesIsBounded: a summary before a diff of git may be long; beside a plain diff, each line may name a file.
+func TestTextBesideFilesIsBounded(t *testing.T) {
+	text := strings.Repeat(" a/x | 1 +\n", maxRemarks+1)
+	if _, err := Parse(text + "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"); err != nil {
+		t.Errorf("a diff of git: %v", err)
+	}
+	if _, err := Parse(text + "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"); err == nil {
+		t.Error("a plain diff with more lines than can be read is taken")
+	}
+}
+
+// TestRemarksNameFiles has lines of diff -r in other languages: their paths name files whose changes are not shown.
+func TestRemarksNameFiles(t *testing.T) {
+	const plain = "diff -ru a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"
+	for remark, want := range map[string]string{
+		"Binärdateien a/y.bin und b/y.bin sind verschieden.":           "y.bin",
+		"Les fichiers binaires a/s/y.bin et b/s/y.bin sont différents": "s/y.bin",
+		"バイナリーファイル a/y b/y は異なります":                                     "y",
+		"Symbolic links a/y and b/y differ":                            "y",
+		"Common subdirectories: a/s and b/s":                           "",
+		"diff -ru a/y b/y":                                             "",
+		"a/x and b/x are above":                                        "",
+		"see docs/a.md and docs/b.md":                                  "",
+	} {
+		files, err := Parse(plain + remark + "\n")
+		if err != nil {
+			t.Errorf("%q: %v", remark, err)
+			continue
+		}
+		last := files[len(files)-1]
+		if want == "" && len(files) != 1 || want != "" && (last.Path != want || last.Unseen == "" || !last.Missing) {
+			t.Errorf("%q: %d files, the last is %q, unseen %q", remark, len(files), last.Path, last.Unseen)
+		}
+		if files, err := Parse(strings.Replace(plain, "diff -ru", "diff --git", 1) + remark + "\n"); err != nil || len(files) != 1 {
+			t.Errorf("%q behind a file of git: %d files, %v", remark, len(files), err)
+		}
 	}
 }

@@ -3,11 +3,11 @@ package document
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"strings"
 	"time"
 
 	"tenet/internal/job"
+	"tenet/internal/poll"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/wire"
@@ -78,18 +78,7 @@ const missingEvery = 10 * time.Minute
 
 // Follow enqueues the jobs for documents without vectors, at the start and at intervals, until ctx ends.
 func (d *Documents) Follow(ctx context.Context) {
-	tick := time.NewTicker(missingEvery)
-	defer tick.Stop()
-	for {
-		if err := d.EnqueueMissing(ctx); err != nil && ctx.Err() == nil {
-			d.cfg.Logger.WarnContext(ctx, "cannot ask for the vectors of documents; trying again later", slog.Any("error", err))
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
+	poll.Every(ctx, missingEvery, d.cfg.Logger, "cannot ask for the vectors of documents; trying again later", d.EnqueueMissing)
 }
 
 // EmbedJob is the [job.Handler] of [EmbedKind].

@@ -109,17 +109,17 @@ func (b *Book) Open(ctx context.Context, with Signing) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w; restore the file, or the key that has signed it", path, err)
 		}
-		b.last[project] = kept{Checkpoint: c, note: string(text), witnessed: b.quorum(string(text))}
+		b.last[project] = kept{Checkpoint: c, note: string(text), witnessed: quorum(b.Policy, string(text))}
 	}
 	return nil
 }
 
-// quorum reports whether the witnesses of the policy have cosigned a checkpoint; without a policy it is enough that it is signed.
-func (b *Book) quorum(signedNote string) bool {
-	if b.Policy == nil {
+// quorum reports whether the witnesses of a policy have cosigned a checkpoint; without a policy it is enough that it is signed.
+func quorum(p *checkpoint.Policy, signedNote string) bool {
+	if p == nil {
 		return true
 	}
-	return b.Policy.Cosigned(signedNote)
+	return p.Cosigned(signedNote)
 }
 
 // OriginOf returns the name of a project's log.
@@ -267,7 +267,7 @@ func (b *Book) Seal(ctx context.Context, projectID string) error {
 		if k.note, err = checkpoint.Sign(ctx, b.Signer, next); err != nil {
 			return err
 		}
-		k.witnessed = b.quorum(k.note)
+		k.witnessed = quorum(b.Policy, k.note)
 	}
 	if !k.stored {
 		if err := b.keep(ctx, projectID, &k); err != nil {
@@ -283,7 +283,7 @@ func (b *Book) Seal(ctx context.Context, projectID string) error {
 	if k.note == before {
 		return nil
 	}
-	k.witnessed = b.quorum(k.note)
+	k.witnessed = quorum(b.Policy, k.note)
 	if err := b.keep(ctx, projectID, &k); err != nil {
 		return err
 	}
@@ -302,14 +302,14 @@ func (b *Book) next(ctx context.Context, projectID string) (checkpoint.Checkpoin
 	}
 	front, err := b.cfg.Log.Front(ctx, projectID, end.Seq)
 	if errors.Is(err, errMissing) {
-		err = b.broken(projectID, "entries up to %d are missing", end.Seq)
+		err = broken(projectID, "entries up to %d are missing", end.Seq)
 		b.note(ctx, projectID, err)
 	}
 	if err != nil {
 		return checkpoint.Checkpoint{}, err
 	}
 	if kept, err := tree.ParseFront(end.Seq, end.Tree); err == nil && kept.Root() != front.Root() {
-		err = b.broken(projectID, "its %d entries are not those that were recorded", end.Seq)
+		err = broken(projectID, "its %d entries are not those that were recorded", end.Seq)
 		b.note(ctx, projectID, err)
 		return checkpoint.Checkpoint{}, err
 	}

@@ -107,3 +107,44 @@ func TestLogsWithoutChangesAreNotReadAgain(t *testing.T) {
 		}
 	})
 }
+
+// CheckKeys finds keys that were removed from the database, of chains that it has read and of those that have grown since.
+func TestKeysOfAllProjectsAreExplained(t *testing.T) {
+	each(t, func(t *testing.T, s opened) {
+		f := evidence.NewInForce(s.InForce, slog.New(slog.DiscardHandler))
+		check := func(want bool) {
+			t.Helper()
+			if err := f.CheckKeys(t.Context(), []string{"p"}); (err == nil) != want || err != nil && !errors.Is(err, store.ErrDamaged) {
+				t.Errorf("the keys are explained: %v", err)
+			}
+		}
+		addKey := func(id string) {
+			t.Helper()
+			err := s.Update(t.Context(), func(tx store.Tx) error {
+				if err := tx.Keys.Insert(t.Context(), store.Key{ID: id, ProjectID: "p", Name: id, Role: "viewer", Hash: id, CreatedAt: time.Now()}); err != nil {
+					return err
+				}
+				return audit.Append(t.Context(), tx, "p", audit.Record{Kind: audit.KindKey, At: time.Now(), Actor: "ann", Body: []byte(`{}`)})
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := s.Update(t.Context(), func(tx store.Tx) error {
+			tx.InForce.ChangeAll("p")
+			return audit.Append(t.Context(), tx, "p", audit.Record{Kind: audit.KindCorpus, At: time.Now(), Actor: "ann", Body: []byte(`{}`)})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(true)
+		addKey("k1")
+		check(true)
+		addKey("k2")
+		s.tamper(t, "DELETE FROM api_keys WHERE id = 'k1'")
+		check(false)
+		check(false)
+		f = evidence.NewInForce(s.InForce, slog.New(slog.DiscardHandler))
+		check(false) // also by one that has read nothing yet
+	})
+}

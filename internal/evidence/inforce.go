@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tenet/internal/audit"
+	"tenet/internal/poll"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 )
@@ -33,6 +34,7 @@ type InForce struct {
 	// everywhere is a problem of all projects: of suspensions, some of which hold in all.
 	everywhere error
 	strict     atomic.Bool
+	keys       keyLogs
 }
 
 // Strict has projects of which no entry explains anything be refused too, from now on. Before that, they may be of an older version.
@@ -47,6 +49,12 @@ type explained struct {
 	// before holds what rows were before their changes, oldest first, for readers that have begun before these.
 	before map[name][]state
 	past   int // states in before
+	// only are the kinds of rows that are kept; empty for all.
+	only []string
+}
+
+func newExplained() *explained {
+	return &explained{rows: map[name]state{}, before: map[name][]state{}}
 }
 
 type name struct{ kind, id string }
@@ -73,22 +81,27 @@ func (f *InForce) follow(ctx context.Context, projectID string) (*explained, err
 	f.mu.Lock()
 	e := f.projects[projectID]
 	if e == nil {
-		e = &explained{rows: map[name]state{}, before: map[name][]state{}}
+		e = newExplained()
 		f.projects[projectID] = e
 	}
 	f.mu.Unlock()
 	e.mu.Lock()
+	if err := f.readOn(ctx, projectID, e); err != nil {
+		e.mu.Unlock()
+		return nil, err
+	}
+	return e, nil
+}
+
+// readOn adds what the entries of a project explain that were added since.
+func (f *InForce) readOn(ctx context.Context, projectID string, e *explained) error {
 	for {
 		list, until, err := f.rows.Recorded(ctx, projectID, f.kinds, e.seq, recordedPage)
 		if err == nil {
 			err = e.read(list, until)
 		}
-		if err != nil {
-			e.mu.Unlock()
-			return nil, err
-		}
-		if len(list) < recordedPage {
-			return e, nil
+		if err != nil || len(list) < recordedPage {
+			return err
 		}
 	}
 }
@@ -104,6 +117,9 @@ func (e *explained) read(list []store.AuditEntry, until int64) error {
 			rows, err := said.Parse()
 			if err != nil {
 				return unexplained(list[i].ProjectID, fmt.Sprintf("entry %d cannot be read: %s", list[i].Seq, err))
+			}
+			if len(e.only) > 0 {
+				rows = slices.DeleteFunc(rows, func(r store.RowInForce) bool { return !slices.Contains(e.only, r.Kind) })
 			}
 			e.apply(list[i].Seq, said.Whole, rows)
 		}
@@ -326,7 +342,8 @@ func (f *InForce) CheckRowIn(ctx context.Context, tx store.Tx, projectID, kind, 
 		return err
 	}
 	n := name{kind, id}
-	here := &explained{seq: e.seq, whole: e.whole, rows: map[name]state{}, before: map[name][]state{}}
+	here := newExplained()
+	here.seq, here.whole = e.seq, e.whole
 	if now, ok := e.rows[n]; ok {
 		here.rows[n] = now
 	}
@@ -440,21 +457,11 @@ func (f *InForce) Problem(projectID string) error {
 
 // Run sweeps until ctx ends. projects lists the projects to compare in a round; those with a problem are compared in each.
 func (f *InForce) Run(ctx context.Context, projects func(ctx context.Context) ([]string, error)) {
-	tick := time.NewTicker(SweepEvery)
-	defer tick.Stop()
-	for {
+	poll.Every(ctx, SweepEvery, f.logger, "cannot compare what is in force with the audit log; trying again", func(ctx context.Context) error {
 		list, err := projects(ctx)
-		if err == nil {
-			list = slices.Compact(slices.Sorted(slices.Values(append(list, f.troubled()...))))
-			err = f.Sweep(ctx, list)
+		if err != nil {
+			return err
 		}
-		if err != nil && ctx.Err() == nil {
-			f.logger.WarnContext(ctx, "cannot compare what is in force with the audit log; trying again", slog.Any("error", err))
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
+		return f.Sweep(ctx, slices.Compact(slices.Sorted(slices.Values(append(list, f.troubled()...)))))
+	})
 }

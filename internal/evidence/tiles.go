@@ -38,7 +38,7 @@ func (t *Tiler) Periodic() job.Periodic {
 	return job.Periodic{Kind: TileKind, Every: TileEvery, Priority: job.Last}
 }
 
-// Handle is the handler of the jobs. A fault in one project does not stop the others. A job that was ended goes on where it stopped.
+// Handle is the handler of the jobs. A fault in one project does not stop the others. A job that was ended continues where it stopped.
 func (t *Tiler) Handle(ctx context.Context, _ wire.Job, progress func(done, total int)) error {
 	ends, err := t.log.logs.Ends(ctx)
 	if err != nil {

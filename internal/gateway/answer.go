@@ -16,7 +16,7 @@ const (
 	maxText     = 500 // bytes of one part of it
 )
 
-// Passes reports whether a call goes on. Only ALLOW of an evaluation that does not contradict itself is a permission.
+// Passes reports whether a call may pass. Only ALLOW of an evaluation that does not contradict itself is a permission.
 func Passes(e *rule.Evaluation) bool {
 	return e != nil && e.Flaw() == "" && e.OverallVerdict == rule.Allow && e.Coverage.RulesCut == 0
 }
@@ -95,7 +95,7 @@ func Failure(c *Call, why string) string {
 	if c.Result != nil {
 		what = "was carried out, but its result is withheld"
 	}
-	return fmt.Sprintf("Tenet: %s %s, because it could not be evaluated: %s.\nThat is no permission. Try again in a moment; if it goes on, tell the user.",
+	return fmt.Sprintf("Tenet: %s %s, because it could not be evaluated: %s.\nThat is no permission. Try again in a moment; if it happens again, tell the user.",
 		Visible(c.String()), what, strings.TrimRight(Visible(why), ".?! "))
 }
 

@@ -172,7 +172,10 @@ func (m *Monitor) inAllProjects(do func(ctx context.Context, projectID string) e
 		if err != nil {
 			return err
 		}
-		return each(projects, progress, func(p rule.Project) error { return do(ctx, p.ID) })
+		return each(projects, progress, func(p rule.Project) error {
+			defer job.Rest(ctx, time.Now(), len(projects))
+			return do(ctx, p.ID)
+		})
 	}
 }
 

@@ -209,7 +209,7 @@ func (s *sums) verdicts(e *store.AuditEntry, rec *recorded) {
 	}
 }
 
-// decided counts what has decided a verdict.
+// decided counts verdicts by what decided them: a check, the judge, an approval.
 func decided(by rule.DecidedBy, c *store.RuleCount) {
 	switch by {
 	case rule.ByCheck:

@@ -10,7 +10,7 @@ import (
 	"tenet/internal/store"
 )
 
-// Hierarchy keeps federation nodes and what is attached to them.
+// Hierarchy keeps federation nodes and the rules that are attached to them.
 type Hierarchy struct {
 	views       corpus.Views
 	changes     *change.Changes

@@ -84,7 +84,7 @@ var (
 	changes   = regexp.MustCompile(`(?i)(replace|write|edit|delete|remove|move|rename|set|update|create|put|save|apply|exec|run|insert|append|copy)`)
 )
 
-// Bounds of the arguments of a call that are looked at.
+// Bounds of the arguments of a call that are searched for acts.
 const (
 	maxFields     = 500
 	maxFieldDepth = 20

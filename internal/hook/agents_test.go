@@ -294,3 +294,18 @@ func FuzzAgents(f *testing.F) {
 		}
 	})
 }
+
+// TestCursorsUnknownEventsBeforeActionsAreDenied: an event that Tenet does not know may be the only one before an action.
+func TestCursorsUnknownEventsBeforeActionsAreDenied(t *testing.T) {
+	for event, want := range map[string]bool{"beforeFileWrite": true, "beforeSubmitPrompt": false, "beforeTabFileRead": false, "afterAgentResponse": false, "stop": false} {
+		q, err := Cursor(asJSON(t, payload{"hook_event_name": event}))
+		a := Answer{Decision: Allow}
+		if err != nil {
+			a = Unread(err.Error(), FailModes{})
+		}
+		stdout, _, _ := WriteCursor(q.Event, a)
+		if got := asksOrDenies(stdout, 0); got != want {
+			t.Errorf("%s: stopped is %t, want %t: %s", event, got, want, stdout)
+		}
+	}
+}

@@ -18,6 +18,9 @@ var cursorQuiet = []string{"Read", "Grep", "Glob", "LS", "List", "Search", "Sema
 // so.
 var cursorAsks = []string{"beforeShellExecution", "beforeMCPExecution"}
 
+// cursorOther are the events before something that is no action of the agent.
+var cursorOther = []string{"beforeSubmitPrompt", "beforeTabFileRead"}
+
 // cursorBefore are all events before an action.
 var cursorBefore = []string{"beforeShellExecution", "beforeMCPExecution", "beforeReadFile", "preToolUse"}
 
@@ -61,6 +64,9 @@ func Cursor(payload []byte) (Question, error) {
 		return q, q.cursorTool(o)
 	case "":
 		return q, errors.New("the payload has no hook_event_name")
+	}
+	if strings.HasPrefix(q.Event, "before") && !slices.Contains(cursorOther, q.Event) {
+		return q, fmt.Errorf("the event %q is unknown to Tenet", q.Event)
 	}
 	q.Skip, q.Note = true, fmt.Sprintf("nothing is judged at the event %s", q.Event)
 	return q, nil
@@ -150,7 +156,7 @@ func WriteCursor(event string, a Answer) (stdout, stderr string, code int) {
 		yes := true
 		return encode(cursorAnswer{Continue: &yes}), "", 0
 	}
-	if event != "" && !slices.Contains(cursorBefore, event) {
+	if event != "" && !slices.Contains(cursorBefore, event) && (!strings.HasPrefix(event, "before") || slices.Contains(cursorOther, event)) {
 		if a.Reason != "" {
 			stderr = a.Reason + "\n"
 		}

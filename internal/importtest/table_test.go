@@ -51,7 +51,7 @@ var table = map[string]row{
 	"config":     {layer: block},
 	// What contradicts what is asked of discovery too, of candidates.
 	"conflict/contradict": {layer: block, imports: []string{"corpus", "lexicon", "norm", "rule"}},
-	"corpus":              {layer: block, imports: []string{"federation", "rule", "store", "subject", "text"}},
+	"corpus":              {layer: block, imports: []string{"federation", "poll", "rule", "store", "subject", "text"}},
 	"discover/assistant":  {layer: block, imports: []string{"blocks", "discover/prose", "discover/source", "rule", "subject"}},
 	"discover/comment":    {layer: block, imports: []string{"blocks", "discover/prose", "discover/source", "rule"}},
 	"discover/archive":    {layer: block, imports: []string{"rule"}},
@@ -77,6 +77,7 @@ var table = map[string]row{
 	"judge/probe":         {layer: block, imports: []string{"rule"}}, // control rules, whose answers are known
 	"lex":                 {layer: block},
 	"rulefile":            {layer: block, imports: []string{"rule", "text", "wire"}, tests: []string{"catalog", "/packs"}}, // rule files: their form, schema and faults
+	"poll":                {layer: block},                                                                                  // work that is repeated
 	"turn":                {layer: block},                                                                                  // places that groups take by turns
 	"telemetry":           {layer: block, imports: []string{"rule"}},                                                       // traces by OpenTelemetry
 	"tlsfile":             {layer: block, imports: []string{"rule"}},                                                       // certificates of the server, from files
@@ -101,7 +102,7 @@ var table = map[string]row{
 	"/packs":              {layer: block, imports: []string{"rule"}, tests: []string{"catalog", "evaluate"}},
 
 	"agent":    {layer: capability, imports: []string{"audit", "auth", "charset", "lint", "llm", "redact", "rule", "subject"}},
-	"approval": {layer: capability, imports: []string{"audit", "auth", "corpus", "job", "rule", "store", "text"}, tests: []string{"api", "app"}},
+	"approval": {layer: capability, imports: []string{"audit", "auth", "corpus", "job", "poll", "rule", "store", "text"}, tests: []string{"api", "app"}},
 	"catalog":  {layer: capability, imports: []string{"audit", "auth", "change", "check", "corpus", "lint", "rule", "rulefile", "store", "subject"}},
 	"acting":   {layer: capability, imports: []string{"audit", "auth", "rule", "store"}}, // the agents of people
 	"conflict": {
@@ -114,7 +115,7 @@ var table = map[string]row{
 		imports: []string{"audit", "auth", "check", "corpus", "discover/archive", "discover/exclude", "discover/source", "job", "llm", "norm", "redact", "rule", "store", "subject"},
 		tests:   []string{"catalog", "document"},
 	},
-	"document": {layer: capability, imports: []string{"audit", "auth", "corpus", "document/extract", "job", "redact", "rule", "store"}},
+	"document": {layer: capability, imports: []string{"audit", "auth", "corpus", "document/extract", "job", "poll", "redact", "rule", "store"}},
 	"evaluate": {
 		layer:   capability,
 		imports: []string{"audit", "auth", "check", "corpus", "diff", "evaluate/find", "evaluate/record", "federation", "job", "judge", "rule", "store", "subject", "telemetry"},
@@ -133,8 +134,8 @@ var table = map[string]row{
 		imports: []string{"audit", "auth", "check", "corpus", "job", "lint", "llm", "redact", "rule", "store", "subject"},
 		tests:   []string{"evaluate"},
 	},
-	"search":    {layer: capability, imports: []string{"corpus", "job", "llm", "redact", "rule", "store"}, tests: []string{"auth", "document"}},
-	"evidence":  {layer: capability, imports: []string{"audit", "audit/tree", "checkpoint", "evidence/attest", "job", "rule", "store"}, tests: []string{"witness"}},
+	"search":    {layer: capability, imports: []string{"corpus", "job", "llm", "poll", "redact", "rule", "store"}, tests: []string{"auth", "document"}},
+	"evidence":  {layer: capability, imports: []string{"audit", "audit/tree", "checkpoint", "evidence/attest", "job", "poll", "rule", "store"}, tests: []string{"witness"}},
 	"privacy":   {layer: capability, imports: []string{"audit", "auth", "rule", "store"}}, // personal data in records
 	"retention": {layer: capability, imports: []string{"audit", "auth", "rule", "store"}},
 	"trail":     {layer: capability, imports: []string{"audit", "auth", "evaluate/find", "rule", "store"}},

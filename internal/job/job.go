@@ -1,7 +1,7 @@
 // Package job is the one way in which work is done in the background, on both databases. A job is a row that is written in
 // the same transaction as its cause; any node carries it out, at least once, under a stable id.
 //
-// A node claims a job for a short lease and renews it while the work goes on. If the node dies, the lease ends, and another
+// A node claims a job for a short lease and renews it during the work. If the node dies, the lease ends, and another
 // node (or the same one, started again) does the work from the beginning. So a handler must tolerate that its work is done twice.
 package job
 

@@ -9,6 +9,20 @@
 //   - A fault stays in the rule it concerns. It reads the entries of an answer one by one, and asks once more for bad ones.
 //   - The subject is data behind a fence that its author cannot know, and holds no secrets.
 //   - Same input, same verdict: it stores verdicts by content, and equal requests at one time share their calls.
+//
+// # Where things are
+//
+//	judge.go, decide.go     what callers use; one decision: a subject in units, a state for each rule
+//	layout.go, part.go      cutting a subject into units, and packing them into parts
+//	plan.go, batch.go       which rules are asked together; one batch on one part
+//	prompt.go, model.go     templates of prompts; answers of models, or of a record (replay.go)
+//	entries.go, answer.go, evidence.go  reading an answer, and verifying what it quotes
+//	expect.go, control.go, probe/  rules whose right answers the server knows
+//	injection.go, instruction.go, address.go  text that addresses the judge
+//	mask.go, secondlook.go  the second look at an ALLOW
+//	cache.go, stored.go, memory.go, share.go  stored verdicts, and calls that equal requests share
+//	triage*.go              which of many rules could concern the subject
+//	conclude.go, account.go  one verdict for each rule, and the account of what was examined
 package judge
 
 import (

@@ -65,7 +65,7 @@ type verdict struct {
 
 // finding is one thing to mend or to confirm.
 type finding struct {
-	Rule      string `json:"rule" jsonschema:"slug or id of the rule; explain_rule tells more"`
+	Rule      string `json:"rule" jsonschema:"slug or id of the rule; explain_rule explains it"`
 	Statement string `json:"statement" jsonschema:"what the rule says"`
 	Severity  string `json:"severity"`
 	Verdict   string `json:"verdict" jsonschema:"DENY or NEEDS_CONFIRMATION"`

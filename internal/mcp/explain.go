@@ -49,7 +49,7 @@ var remedies = map[rule.Code]string{
 	rule.CodeConflict:        "Nothing was changed.",
 	rule.CodeUnauthenticated: "Tell the user that Tenet needs an API key: TENET_KEY for tenet mcp, or the Authorization header of this MCP server.",
 	rule.CodeForbidden:       "Tell the user that the API key of this MCP server may not do this; evaluating needs the role evaluator, proposing rules the role reviewer.",
-	rule.CodeUnavailable:     "Nothing was decided. Try again in a moment; if it goes on, tell the user that Tenet cannot be reached.",
+	rule.CodeUnavailable:     "Nothing was decided. Try again in a moment; if it happens again, tell the user that Tenet cannot be reached.",
 	rule.CodeTooLarge:        "Nothing was decided. Send less at once, such as the diff file by file.",
 	rule.CodeRateLimited:     "Nothing was decided. Wait a moment and try again.",
 	rule.CodeInternal:        "Nothing was decided. Tell the user.",

@@ -30,7 +30,7 @@ func (s *server) resources(m *mcp.Server) {
 	}, s.readRule)
 	m.AddResourceTemplate(&mcp.ResourceTemplate{
 		URITemplate: packsURI + "{name}", Name: "pack", Title: "Starter pack", MIMEType: yamlType,
-		Description: "One starter pack of rules, as YAML to import. What is in force is told by search_rules, not by a pack.",
+		Description: "One starter pack of rules, as YAML to import. search_rules lists the rules in force; a pack does not.",
 	}, readPack)
 	for _, name := range packNames() {
 		m.AddResource(&mcp.Resource{

@@ -49,7 +49,7 @@ type ruleList struct {
 
 // ruleLine is a rule in short.
 type ruleLine struct {
-	Rule      string   `json:"rule" jsonschema:"slug or id; explain_rule tells more"`
+	Rule      string   `json:"rule" jsonschema:"slug or id; explain_rule explains it"`
 	Statement string   `json:"statement"`
 	Modality  string   `json:"modality" jsonschema:"MUST, MUST_NOT, SHOULD, MAY or INFO"`
 	Severity  string   `json:"severity"`
@@ -94,7 +94,7 @@ func limit(asked int) (int, error) {
 func (s *server) ruleTools(m *mcp.Server) {
 	mcp.AddTool(m, tool("search_rules", "Search rules",
 		"Find the organisation's rules about a topic, by words and by meaning. Use it to learn what is demanded before you write code or a plan. "+
-			"Drafts are found too; status tells. Nothing is judged: for a verdict use evaluate_diff, check_action or evaluate_facts.", true),
+			"Drafts are found too; see status. Nothing is judged: for a verdict use evaluate_diff, check_action or evaluate_facts.", true),
 		handle(s, s.search))
 	mcp.AddTool(m, tool("list_applicable_rules", "List applicable rules",
 		"List the rules that would apply to a change, by the paths of its files, its repository and its scope, the most relevant first. Use it before you "+

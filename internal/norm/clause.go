@@ -168,8 +168,12 @@ var modals = map[string]Force{
 // verdicts are words that make a demand of their subject: "is forbidden". Below 0, they forbid.
 var verdicts = map[string]Force{
 	"required": Require, "needed": Require, "necessary": Require, "optional": Permit, "exempt": Permit, "mandatory": Require, "obligatory": Require, "compulsory": Require, "recommended": Recommend, "allowed": Permit, "permitted": Permit,
+	"fine": Permit, "ok": Permit, "okay": Permit, "acceptable": Permit, "free": Permit, "welcome": Permit, "entitled": Permit, "able": Permit,
 	"forbidden": -Require, "prohibited": -Require, "banned": -Require, "disallowed": -Require, "unacceptable": -Require, "discouraged": -Recommend,
 }
+
+// freeing are verdicts only before to: "is free to leave", and not "is free of charge".
+var freeing = list("free welcome entitled able")
 
 // commands begin a statement and forbid (-1) or demand (1) what follows.
 var commands = map[string]int{
@@ -224,6 +228,9 @@ func (c *Clause) unfinished(part []word, own ownForce, at, next int) bool {
 	if !last.code && (hanging[last.text] || modals[last.text] != 0) {
 		return true
 	}
+	if at == 0 && own.negative && part[0].text == "does" {
+		return true // does not apply, an item of a list: of what is said before it
+	}
 	if own.force == 0 {
 		return false
 	}
@@ -274,7 +281,7 @@ func (c *Clause) fill(words []placed) {
 	for i := range words {
 		w := &words[i]
 		if !w.code && preposition[w.text] {
-			agent = c.Passive && w.text == "by" && w.place == InPredicate
+			agent = c.Passive && w.text == "by" && w.place == InPredicate && (i+1 == len(words) || !manners[words[i+1].text])
 		}
 		if w.place == InException {
 			if exception == nil || words[i-1].place != InException {
@@ -332,6 +339,9 @@ func (c *Clause) fill(words []placed) {
 var states = sync.OnceValue(func() map[string]bool {
 	return map[string]bool{Key("stay"): true, Key("remain"): true, Key("leave"): true, Key("left"): true}
 })
+
+// manners are words behind by that say how something is done, and not by whom.
+var manners = list("means way virtue reason")
 
 // preposition are words that end who acts in a passive clause, or begin it.
 var preposition = list("by in on at for from with within into onto to of during after before")

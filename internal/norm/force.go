@@ -3,6 +3,8 @@ package norm
 import (
 	"slices"
 	"strings"
+
+	"tenet/internal/lexicon"
 )
 
 // ownForce is the force that the words of a clause express.
@@ -124,7 +126,7 @@ func (o *ownForce) after(words []placed, i int) int {
 
 // verdict reads a word such as forbidden at i. end is 0 without one.
 func (o ownForce) verdict(words []placed, i int) (v ownForce, end int) {
-	if i >= len(words) || verdicts[words[i].text] == 0 {
+	if i >= len(words) || verdicts[words[i].text] == 0 || freeing[words[i].text] && (i+1 >= len(words) || words[i+1].text != "to") {
 		return o, 0
 	}
 	v = o
@@ -212,5 +214,68 @@ func findCommand(words []placed) (own ownForce, at, next int) {
 			return own, i, i + 1
 		}
 	}
+	if verb := stating(words, start); verb > 0 {
+		own.leading(words[start:verb])
+		return own, verb, verb
+	}
 	return own, start, start
+}
+
+// farthest bounds the words before the verb of a clause that says who does what.
+const farthest = 8
+
+// stating finds the verb of a clause that says who does what, behind who does it: in its base form behind several ("Suppliers wait"), and in
+// the third person behind one ("A guest signs the book"). It is 0 for an order, and where words may be either.
+func stating(words []placed, start int) int {
+	first := &words[start]
+	if first.code || imperatives[first.text] {
+		return 0
+	}
+	order, noun := lexicon.Verb(first.text)
+	if order && !noun {
+		return 0
+	}
+	for i := start + 1; i < min(len(words), start+farthest) && words[i].place == InPredicate && words[i-1].end == 0; i++ {
+		w, who := &words[i], &words[i-1]
+		if w.code || who.code || noContent[who.text] || order && i == start+1 {
+			continue
+		}
+		if several(who.text) {
+			if is, _ := lexicon.Verb(w.text); is && !noContent[w.text] {
+				return i
+			}
+			continue
+		}
+		base := lexicon.Third(w.text)
+		if base == "" {
+			continue
+		}
+		_, noun := lexicon.Verb(base)
+		if !noun || i+1 < len(words) && w.end == 0 && (determiners[words[i+1].text] || several(words[i+1].text)) {
+			return i
+		}
+	}
+	if !several(first.text) || order {
+		return 0
+	}
+	// Several things that a phrase describes: "Employees on probation work on site".
+	for i := start + 3; i < min(len(words), start+farthest) && words[i].place == InPredicate && words[i-1].end == 0; i++ {
+		w := &words[i]
+		if is, _ := lexicon.Verb(w.text); is && !w.code && !noContent[w.text] && !noContent[words[i-1].text] && noContent[words[start+1].text] &&
+			(i+1 == len(words) || w.end != 0 || noContent[words[i+1].text]) {
+			return i
+		}
+	}
+	return 0
+}
+
+// determiners are words that an object begins with.
+var determiners = list("a an the this that these those its their his her all any every each no some")
+
+// several reports whether a noun means more than one, by its end.
+func several(w string) bool {
+	if w == "people" || w == "staff" || w == "personnel" {
+		return true
+	}
+	return len(w) > 3 && strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us") && !strings.HasSuffix(w, "is")
 }

@@ -45,16 +45,40 @@ func momentAt(words []placed, i int, n float64, unit string) (Quantity, bool) {
 	}
 	from--
 	if unit == monthDay {
-		if to+2 >= len(words) || words[to].text != "of" || words[to+2].text != "month" {
+		switch {
+		case to+2 < len(words) && words[to].text == "of" && words[to+2].text == "month":
+			to += 3
+		case words[from].text == "on" && (to == len(words) || words[to-1].end != 0):
+		default:
 			return Quantity{}, false
 		}
-		to += 3
 	}
 	q := Quantity{Unit: unit, Interval: bound.interval(n)}
 	if words[from].text == "until" {
 		q.Place = InPredicate // and no condition, as in "until it is approved"
 	}
 	return take(words, from, to, q), true
+}
+
+// monthEnds are the days of the month that its first and its last day may be, working days or not.
+var monthEnds = map[string]Interval{"first": {Lo: 1, Hi: 4}, "last": {Lo: 25, Hi: 31}}
+
+// monthEndAt reads "on the last working day of the month" at i, where last is.
+func monthEndAt(words []placed, i int) (Quantity, bool) {
+	v, ok := monthEnds[words[i].text]
+	from, to := i, i+1
+	if !ok || i < 2 || words[i-1].text != "the" || words[i-2].text != "on" {
+		return Quantity{}, false
+	}
+	if to < len(words) && (words[to].text == "working" || words[to].text == "business") {
+		to++
+	}
+	for _, wanted := range []string{"day of the month", "day of each month", "day of every month"} {
+		if phrase := strings.Fields(wanted); to+len(phrase) <= len(words) && matches(words[to:], phrase) {
+			return take(words, from-2, to+len(phrase), Quantity{Unit: monthDay, Interval: v}), true
+		}
+	}
+	return Quantity{}, false
 }
 
 // weekDays are the days of the week from Monday on, and what lies between them.

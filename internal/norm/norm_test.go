@@ -128,17 +128,19 @@ func TestMeanings(t *testing.T) {
 		}
 	}
 	for s, want := range map[string]norm.Interval{
-		"Incidents must be reported within 3 days.":       {Lo: math.Inf(-1), Hi: 3 * 86400},
-		"Employees have 3 days to report incidents.":      {Lo: math.Inf(-1), Hi: 3 * 86400},
-		"Log files must be deleted after 30 days.":        {Lo: math.Inf(-1), Hi: 30 * 86400},
-		"Keep log files for a year.":                      {Lo: 365 * 86400, Hi: 365 * 86400},
-		"Meetings must start before 9:30.":                {Lo: math.Inf(-1), Hi: 570, HiOpen: true},
-		"Meetings must start at 2pm.":                     {Lo: 840, Hi: 840},
-		"Reports are sent after the 5th of the month.":    {Lo: 5, LoOpen: true, Hi: math.Inf(1)},
-		"Deployments on weekends are prohibited.":         {Lo: 6, Hi: 7},
-		"Deployments must be made on working days.":       {Lo: 1, Hi: 5},
-		"Releases require one reviewer.":                  {Lo: 1, Hi: 1},
-		"Complaints must be answered within a fortnight.": {Lo: math.Inf(-1), Hi: 14 * 86400},
+		"Incidents must be reported within 3 days.":            {Lo: math.Inf(-1), Hi: 3 * 86400},
+		"Employees have 3 days to report incidents.":           {Lo: math.Inf(-1), Hi: 3 * 86400},
+		"Log files must be deleted after 30 days.":             {Lo: math.Inf(-1), Hi: 30 * 86400},
+		"Keep log files for a year.":                           {Lo: 365 * 86400, Hi: 365 * 86400},
+		"Meetings must start before 9:30.":                     {Lo: math.Inf(-1), Hi: 570, HiOpen: true},
+		"Meetings must start at 2pm.":                          {Lo: 840, Hi: 840},
+		"Reports are sent after the 5th of the month.":         {Lo: 5, LoOpen: true, Hi: math.Inf(1)},
+		"Wages are paid on the 15th.":                          {Lo: 15, Hi: 15},
+		"Wages are paid on the last working day of the month.": {Lo: 25, Hi: 31},
+		"Deployments on weekends are prohibited.":              {Lo: 6, Hi: 7},
+		"Deployments must be made on working days.":            {Lo: 1, Hi: 5},
+		"Releases require one reviewer.":                       {Lo: 1, Hi: 1},
+		"Complaints must be answered within a fortnight.":      {Lo: math.Inf(-1), Hi: 14 * 86400},
 	} {
 		if c := clause(s); len(c.Quantities) != 1 || c.Quantities[0].Interval != want {
 			t.Errorf("%q: %+v, want %+v", s, c.Quantities, want)
@@ -150,5 +152,66 @@ func TestMeanings(t *testing.T) {
 	list := norm.Read("Backups may be stored unencrypted.", rule.May)
 	if len(list) != 2 || list[1].Head != norm.Key("encrypt") || !list[1].Negative || list[1].Force != norm.Permit {
 		t.Errorf("%+v", list)
+	}
+}
+
+// A clause that says who does what has its verb as head, and who does it as subject; an order has its own first word.
+func TestWhoDoesWhat(t *testing.T) {
+	for statement, want := range map[string][2]string{ // head, and a word of the subject
+		"Suppliers wait 60 days for payment.":              {"wait", "supplier"},
+		"A guest signs the book at the desk.":              {"sign", "guest"},
+		"Only the officer answers the requests.":           {"answer", "officer"},
+		"Employees on probation work on site.":             {"work", "employee"},
+		"Database migrations run at night.":                {"run", "migration"},
+		"Employees who handle cards take a course.":        {"take", "employee"},
+		"Squash commits before a merge.":                   {"squash", ""},
+		"Cache answers of the server.":                     {"cache", ""},
+		"Write the tests first.":                           {"write", ""},
+		"Visitors are free to walk around.":                {"walk", "visitor"},
+		"Developers are welcome to use their own machine.": {"use", "developer"},
+	} {
+		list := norm.Read(statement, rule.Must)
+		if len(list) != 1 || list[0].Head != norm.Key(want[0]) || len(list[0].Subject) > 0 != (want[1] != "") || want[1] != "" && !list[0].Subject[norm.Key(want[1])] {
+			t.Errorf("%q: %+v, want %v", statement, list, want)
+		}
+	}
+	for statement, want := range map[string]norm.Force{
+		"Users are free to leave.": norm.Permit, "Global variables are fine in scripts.": norm.Permit, "Delivery is free of charge.": norm.Require,
+	} {
+		if c := norm.Read(statement, rule.Must)[0]; c.Force != want || c.Negative {
+			t.Errorf("%q: force %d, negative %v", statement, c.Force, c.Negative)
+		}
+	}
+	// The rest of a sentence whose subject is elsewhere says nothing by itself.
+	if list := norm.Read("We may direct that a rule: (a) does not apply to a person.", rule.Must); len(list) != 1 || list[0].Negative {
+		t.Errorf("%+v", list)
+	}
+	if c := norm.Read("Units are only offered by means of a placement.", rule.Must)[0]; len(c.Agent) > 0 {
+		t.Errorf("%+v", c)
+	}
+	// A thing that is named by what it is not denies nothing.
+	if list := norm.Read("Sessions expire after 15 minutes of inactivity.", rule.Must); len(list) != 1 || list[0].Negative {
+		t.Errorf("%+v", list)
+	}
+}
+
+func TestOrder(t *testing.T) {
+	for statement, want := range map[string][2]string{
+		"Migrate the database before the release.":            {"databas migrat", "deploy"},
+		"Migrate the database prior to the release.":          {"databas migrat", "deploy"},
+		"Migrate the database after the release is complete.": {"deploy", "databas migrat"},
+		"The database is migrated once the release is done.":  {"deploy", "databas migrat"},
+		"Before the release, migrate the database.":           {"databas migrat", "deploy"},
+		"Release first, then migrate the database.":           {"deploy", "databas migrat"},
+		"Ask the owner at least 2 days before the release.":   {},
+		"Sessions expire after 15 minutes.":                   {},
+		"Ask once a year.":                                    {},
+		"Then migrate the database.":                          {},
+		"Write tests.":                                        {},
+	} {
+		o, ok := norm.Read(statement, rule.Must)[0].Order()
+		if got := [2]string{strings.Join(o.First.Minus(nil), " "), strings.Join(o.Then.Minus(nil), " ")}; ok != (want[0] != "") || ok && got != want {
+			t.Errorf("%q: %v %q, want %q", statement, ok, got, want)
+		}
 	}
 }

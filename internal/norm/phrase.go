@@ -60,7 +60,7 @@ func phraseOf(a, b string) (string, bool) {
 var phrasalVerbs = map[string]string{
 	"switch off": "disable", "turn off": "disable", "shut off": "disable", "switch on": "enable", "turn on": "enable", "throw away": "discard",
 	"carry out": "perform", "hand in": "submit", "back up": "backup", "give out": "distribute", "hand out": "distribute", "sign off": "approve",
-	"write down": "note", "fill in": "complete", "fill out": "complete", "leave out": "omit", "send out": "send", "opt out": "opt-out", "opt in": "opt-in",
+	"write down": "note", "fill in": "complete", "fill out": "complete", "leave out": "omit", "send out": "send", "roll out": "deploy", "hand over": "deliver", "take away": "remove", "give up": "surrender", "opt out": "opt-out", "opt in": "opt-in",
 }
 
 // irregular leads forms of irregular verbs to the base form. Forms that are common nouns or adjectives, too, are left out.

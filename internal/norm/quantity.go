@@ -256,6 +256,10 @@ func quantitiesOf(words []placed) []Quantity {
 			out = append(out, q)
 			continue
 		}
+		if q, ok := monthEndAt(words, i); ok {
+			out = append(out, q)
+			continue
+		}
 		n, unit, ok := numberOf(words[i].text)
 		if !ok {
 			n, ok = article(words, i)

@@ -174,6 +174,9 @@ func (c *Clause) deprived() (Clause, bool) {
 // denied returns the compared form of what a participle or an adjective with a negative prefix denies, such as encrypted of unencrypted and
 // reversible of irreversible.
 func denied(w string) string {
+	if strings.HasSuffix(w, "ity") || strings.HasSuffix(w, "ness") || strings.HasSuffix(w, "ion") {
+		return "" // inactivity is a thing, and denies nothing
+	}
 	for _, prefix := range []string{"un", "non-", "in", "im", "ir", "il"} {
 		rest, ok := strings.CutPrefix(w, prefix)
 		if !ok || len(rest) < 4 {

@@ -73,6 +73,9 @@ func (w word) key() string {
 	if same, ok := synonyms()[stem]; ok {
 		return same
 	}
+	if at := strings.LastIndexByte(stem, '-'); at > 0 && stem == w.text { // force-pushing is to force-push
+		return stem[:at+1] + corpus.Stem(stem[at+1:])
+	}
 	return stem
 }
 

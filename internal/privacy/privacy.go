@@ -46,7 +46,7 @@ type Index interface {
 	Covering(ctx context.Context, projectID string, holds []rule.LegalHold) (func(*store.AuditEntry) []rule.LegalHold, error)
 }
 
-// People finds what is stored of people, and forgets them.
+// People finds the personal data of people, and forgets them.
 type People struct {
 	*Keeper
 
@@ -141,7 +141,7 @@ func (k *Keeper) named(ctx context.Context, projectID string, ref wire.PersonRef
 	return stored, err
 }
 
-// Find returns what is stored of a person; not_found if nothing is sealed under the name.
+// Find returns the records of a person; not_found if nothing is sealed under the name.
 func (k People) Find(ctx context.Context, projectID string, ref wire.PersonRef) (wire.PersonKept, error) {
 	stored, err := k.named(ctx, projectID, ref)
 	if err != nil {

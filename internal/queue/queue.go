@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// MaxOfKind bounds the items of each kind that are looked at, those that have waited longest.
+	// MaxOfKind bounds the items of each kind that are read, the oldest.
 	MaxOfKind = 1000
 	// Confirmable is how long an evaluation waits for an answer.
 	Confirmable = 14 * 24 * time.Hour
@@ -85,7 +85,7 @@ type Filter struct {
 	Assignee      string        // "me" for the caller, "none" for nobody
 	By            string
 	Words         string
-	Snoozed       bool // also what is put aside
+	Snoozed       bool // also items that are put aside
 	Order         string
 	Offset, Limit int
 }

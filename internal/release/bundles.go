@@ -43,7 +43,7 @@ type BundlesConfig struct {
 	Now     func() time.Time
 }
 
-// Bundles gives what is deployed to environments as signed files. It is safe for concurrent use.
+// Bundles writes the deployed rules of environments as signed files. It is safe for concurrent use.
 type Bundles struct {
 	cfg BundlesConfig
 

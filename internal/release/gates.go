@@ -224,7 +224,7 @@ func (r *Releases) testGate(ctx context.Context, projectID, id string, m *Manife
 	return wire.GateResult{Gate: "tests", Passed: passing == total, Detail: fmt.Sprintf("%d of %d test cases have passed on the rules as they are in the snapshot", passing, total)}, nil
 }
 
-// holds reports whether what was passed still lets a snapshot be deployed: the gates are the same, no freeze has begun, and the risk gate compared
+// holds reports whether gates that were passed still let a snapshot be deployed: the gates are the same, no freeze has begun, and the risk gate compared
 // with the snapshot that is active. It reads in the transaction of the deployment.
 func (p *passage) holds(ctx context.Context, tx store.Tx, projectID string, environment wire.Environment, history []store.Deployment, now time.Time) (bool, error) {
 	body, err := tx.Releases.Gates(ctx, projectID, string(environment))

@@ -19,7 +19,7 @@ const (
 // Marker is at the top of a comment, so that the next run finds and replaces it.
 const Marker = "<!-- tenet -->"
 
-// writeMarkdown writes the body of a comment: the findings, most severe first, and what was looked at. Every text is hostile, so
+// writeMarkdown writes the body of a comment: the findings, most severe first, and the coverage. Every text is hostile, so
 // all that Markdown or HTML could take for its own is escaped.
 func writeMarkdown(b *bytes.Buffer, e *rule.Evaluation, o Options) {
 	f := sortFindings(e, o)

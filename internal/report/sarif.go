@@ -230,7 +230,7 @@ func sarifRule(v *rule.RuleVerdict, project string, o Options) *sarif.ReportingD
 // helpURI returns the address of a rule: its page in the console, or without a server the source that it comes from.
 func helpURI(v *rule.RuleVerdict, full *rule.Rule, project, server string) string {
 	if server != "" {
-		return server + "/console/p/" + url.PathEscape(project) + "/rules/" + url.PathEscape(v.RuleID)
+		return server + "/p/" + url.PathEscape(project) + "/rules/" + url.PathEscape(v.RuleID)
 	}
 	if full == nil {
 		return ""

@@ -29,7 +29,7 @@ func TestSARIFDescribesRules(t *testing.T) {
 		name, help, security string
 		o                    report.Options
 	}{
-		{"a server", "https://tenet.test/console/p/pay/rules/6f0c6a0e-3b1f-4a57-9a0e-000000000001", "8.0", report.Options{Server: "https://tenet.test", Rules: rules, Version: "v1.2.3"}},
+		{"a server", "https://tenet.test/p/pay/rules/6f0c6a0e-3b1f-4a57-9a0e-000000000001", "8.0", report.Options{Server: "https://tenet.test", Rules: rules, Version: "v1.2.3"}},
 		{"no server", "https://owasp.test/keys", "8.0", report.Options{Rules: rules, Version: "dev-0123456789ab"}},
 		{"no rule", "", "8.0", report.Options{}},
 		{"a rule of style", "", "", report.Options{Rules: map[string]*rule.Rule{e.RuleVerdicts[0].RuleID: {Tags: []string{"style"}}}}},

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Evaluation is the answer to one evaluation request: the verdicts and an account of what was looked at.
+// Evaluation is the answer to one evaluation request: the verdicts and the coverage.
 type Evaluation struct {
 	EvaluationID   string              `json:"evaluation_id" doc:"Unique identifier for the audit trail."`
 	ProjectID      string              `json:"project_id" doc:"Project whose rules were applied."`

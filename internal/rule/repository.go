@@ -36,6 +36,16 @@ const maxPasses = 8
 // more elements follow. A host without a dot is an alias of the caller's own settings and is left out. Any text has a reading; that of an
 // empty one is empty.
 func ParseRepository(s string) Repository {
+	if at := strings.Index(s, "://"); at >= 0 {
+		if query := strings.IndexByte(s[at:], '?'); query >= 0 {
+			s = s[:at+query]
+		}
+	}
+	return readRepository(s)
+}
+
+// readRepository reads a name or a glob, in which a question mark is a character of the glob.
+func readRepository(s string) Repository {
 	r := parseRepository(s)
 	for range maxPasses {
 		again := parseRepository(r.String())
@@ -101,7 +111,7 @@ func splitAddress(s string) (host, path string, certain bool) {
 	at := strings.LastIndexByte(s[:slash], '@')
 	user := at > 0
 	before, after, colon := strings.Cut(s[at+1:], ":")
-	if colon && !strings.Contains(before, "/") && (user || isHost(before)) {
+	if colon && !strings.Contains(before, "/") && (user || isHost(before) || before != "" && !strings.HasPrefix(after, "/")) {
 		if port, rest, ok := strings.Cut(after, "/"); ok && isNumber(port) && strings.Contains(strings.Trim(rest, "/"), "/") {
 			after = rest
 		}
@@ -124,7 +134,11 @@ func cleanElements(path string) string {
 	elements := strings.Split(path, "/")
 	out := elements[:0]
 	for _, e := range elements {
-		if e = strings.TrimSpace(e); e != "" && e != "." {
+		switch e = strings.TrimSpace(e); e {
+		case "", ".":
+		case "..":
+			out = out[:max(0, len(out)-1)]
+		default:
 			out = append(out, e)
 		}
 	}
@@ -157,7 +171,7 @@ func (r *Repository) azure(host string) {
 		if e != "_git" || i == len(elements)-1 || i == 0 {
 			continue
 		}
-		if i == 1 { // the repository that bears the name of its project
+		if i == 1 { // the repository that has the name of its project
 			elements[i] = elements[i+1]
 		} else {
 			elements = append(elements[:i], elements[i+1:]...)
@@ -244,7 +258,7 @@ func ParseRepositoryGlob(s string) Repository {
 	if strings.ContainsAny(s, "{}") {
 		return Repository{Path: FoldCase(s)}
 	}
-	r := ParseRepository(separators(s))
+	r := readRepository(separators(s))
 	end := strings.TrimRight(s, "/\\ ") != s
 	switch {
 	case r.Path == "" && r.Host != "":

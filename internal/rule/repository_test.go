@@ -11,14 +11,15 @@ func TestSpellingsOfARepositoryAreOneName(t *testing.T) {
 	for want, spellings := range map[string][]string{
 		"acme/billing": {
 			"acme/billing", "Acme/Billing", "acme/billing.git", "/acme/billing/", "./acme//billing", `acme\billing`, " acme/billing ", "acme/billing.git/",
-			"git@work:acme/billing.git", "ssh://git@localhost:2222/acme/billing", "file:///acme/billing.git", "acme/./billing", "acme%2Fbilling", "ACME/BILLING.GIT",
+			"git@work:acme/billing.git", "ssh://git@localhost:2222/acme/billing", "file:///acme/billing.git", "acme/./billing", "acme%2Fbilling", "ACME/BILLING.GIT", "acme/../acme/billing", "x/../../acme/billing",
+			"work:acme/billing", "file:///acme/billing?ref=main",
 		},
 		"github.com/acme/billing": {
 			"github.com/acme/billing", "GitHub.com/Acme/billing", "https://github.com/acme/billing", "https://github.com/acme/billing.git", "http://github.com/acme/billing/",
 			"https://user:secret@github.com/acme/billing.git", "git@github.com:acme/billing.git", "git@github.com:/acme/billing", "ssh://git@github.com:22/acme/billing",
 			"ssh://git@github.com/acme/billing.git", "git://github.com/acme/billing", "git+ssh://git@github.com/acme/billing", "github.com:acme/billing",
 			"https://www.github.com/acme/billing#readme", "ssh://git@ssh.github.com:443/acme/billing.git", "ssh://git@github.com:acme/billing", "git@github.com/acme/billing",
-			"https://github.com:443//acme//billing.git//", "HTTPS://GITHUB.COM/ACME/BILLING", "git@github.com:443/acme/billing",
+			"https://github.com:443//acme//billing.git//", "HTTPS://GITHUB.COM/ACME/BILLING", "git@github.com:443/acme/billing", "https://github.com/acme/billing?tab=readme#x", "https://me:pw@github.com/acme/billing.git?x=1",
 		},
 		"git.example.org/team/app":     {"git.example.org/team/app", "ssh://git@git.example.org:7999/team/app.git", "https://git.example.org/team/app", "git@git.example.org:team/app.git"},
 		"gitlab.com/a/b/c":             {"gitlab.com/a/b/c", "git@gitlab.com:a/b/c.git", "https://altssh.gitlab.com:443/a/b/c"},

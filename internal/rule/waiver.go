@@ -27,9 +27,6 @@ const (
 	WaiverRevoked WaiverStatus = "revoked"
 )
 
-// WaiverStatuses are the values of [Waiver.Status].
-var WaiverStatuses = []WaiverStatus{WaiverActive, WaiverPending, WaiverExpired, WaiverRevoked}
-
 // Waiver excuses one denial of one rule until a date. It is bound to the repository of the evaluation and to the text that the denial
 // cites, with its files: elsewhere, with another text, or with another wording of the rule, it covers nothing.
 type Waiver struct {

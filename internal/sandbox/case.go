@@ -39,8 +39,11 @@ const (
 func caseOf(c *store.TestCase, hash string) wire.Case {
 	out := wire.Case{
 		ID: c.ID, RuleID: c.RuleID, Name: c.Name, SampleInput: c.SampleInput, InputType: c.InputType, ExpectedVerdict: rule.Verdict(c.Expected),
-		Origin: c.Origin, Confirmed: c.Confirmed, LastResult: rule.Verdict(c.LastResult), LastRunAt: c.LastRunAt, LastReasoning: c.LastReasoning,
+		Origin: c.Origin, Confirmed: c.Confirmed, LastRunAt: c.LastRunAt, LastReasoning: c.LastReasoning,
 		LastDecidedBy: c.LastDecidedBy, LastModel: c.LastModel, LastRuleVersion: c.LastVersion, CreatedAt: c.CreatedAt, CreatedBy: c.CreatedBy,
+	}
+	if c.LastResult != "" {
+		out.LastResult = new(rule.Verdict(c.LastResult))
 	}
 	if c.LastRunAt != nil {
 		passing := c.LastResult == c.Expected

@@ -122,7 +122,7 @@ func (g *gathering) request(b *Sandbox, r *rule.Rule) llm.Request {
 	}
 }
 
-// maxRead bounds the entries of an answer that are looked at.
+// maxRead bounds the entries of an answer that are read.
 const maxRead = 4 * MaxGenerated
 
 // take keeps what is good and wanted of an answer. Entries are read one by one, so that a bad one loses none of the others.

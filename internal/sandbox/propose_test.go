@@ -60,7 +60,7 @@ func TestOnlyChecksThatAgreeWithEveryCaseAreProposed(t *testing.T) {
 	if len(requests) != 2 || !strings.Contains(requests[1].Prompt, `regex \"never\"`) || strings.Contains(requests[0].Prompt, "never") {
 		t.Errorf("the model was asked %d times, and is not told why its first proposals failed: %s", len(requests), requests[len(requests)-1].Prompt)
 	}
-	if r, err := b.Cases(ctx, "p", "R-1"); err != nil || r[0].LastResult != "" {
+	if r, err := b.Cases(ctx, "p", "R-1"); err != nil || r[0].LastResult != nil {
 		t.Errorf("a case was changed: %+v, %v", r[0], err)
 	}
 }

@@ -148,8 +148,8 @@ func (b *Sandbox) runAll(ctx context.Context, projectID string, f wire.RunFilter
 func addReport(t *wire.RunResult, r *wire.Report) {
 	t.Total, t.Passing, t.Failing = t.Total+r.Total, t.Passing+r.Passing, t.Failing+r.Failing
 	for i := range r.Results {
-		if c := r.Results[i]; c.LastResult != c.ExpectedVerdict && len(t.Failures) < maxFailures {
-			t.Failures = append(t.Failures, c)
+		if c := &r.Results[i]; c.Result() != c.ExpectedVerdict && len(t.Failures) < maxFailures {
+			t.Failures = append(t.Failures, *c)
 		}
 	}
 }

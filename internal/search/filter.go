@@ -56,10 +56,7 @@ func (s *Searcher) Temporal(ctx context.Context, among Among, asOf time.Time, te
 	if err != nil {
 		return Result{}, err
 	}
-	f := corpus.Filter{
-		Statuses: []rule.Status{rule.Effective, rule.Approved},
-		Where:    func(r *rule.Rule) bool { return r.InForce(asOf) && (among.Keep == nil || among.Keep(r)) },
-	}
+	f := corpus.Filter{InForce: &asOf, Where: among.Keep}
 	if text == "" {
 		return listed(view, f, p), nil
 	}

@@ -2,10 +2,10 @@ package search
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"tenet/internal/job"
+	"tenet/internal/poll"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/wire"
@@ -62,26 +62,14 @@ func (f *Follower) Embed(ctx context.Context, j wire.Job, progress func(done, to
 // Run enqueues a job for every project with rules that have no vector: at the start, whenever its corpus has changed on any
 // node, and at intervals, until ctx ends.
 func (f *Follower) Run(ctx context.Context) {
-	tick := time.NewTicker(f.poll)
-	defer tick.Stop()
 	again := time.Now().Add(checkAgain)
-	failing := false
-	for {
+	poll.Every(ctx, f.poll, f.embeddings.log, "cannot look for rules to embed; trying again", func(ctx context.Context) error {
 		if time.Now().After(again) {
 			clear(f.checked)
 			again = time.Now().Add(checkAgain)
 		}
-		err := f.enqueue(ctx)
-		if err != nil && !failing && ctx.Err() == nil {
-			f.embeddings.log.WarnContext(ctx, "cannot look for rules to embed; trying again", slog.Any("error", err))
-		}
-		failing = err != nil
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
+		return f.enqueue(ctx)
+	})
 }
 
 func (f *Follower) enqueue(ctx context.Context) error {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tenet/internal/corpus"
 	"tenet/internal/rule"
 	"tenet/internal/text"
 	"tenet/internal/wire"
@@ -52,8 +53,17 @@ func (s *Searcher) Profile(ctx context.Context, among Among, profile wire.Profil
 	if err != nil {
 		return Result{}, err
 	}
+	view, among, err := s.view(ctx, among)
+	if err != nil {
+		return Result{}, err
+	}
 	known := map[string][]float64{}
-	return s.scored(ctx, among, p, func(r *rule.Rule) float64 { return concerns(r.Scope, attributes, known) })
+	hits, total := corpus.ByScope(view, Filter{}.in(among), func(scope []string) float64 { return concerns(scope, attributes, known) }, p.Offset(), p.Size)
+	out := Result{Items: make([]wire.RuleSearchItem, len(hits)), Total: total}
+	for i, h := range hits {
+		out.Items[i] = wire.RuleSearchItem{Rule: *h.Rule, Score: h.Score}
+	}
+	return out, nil
 }
 
 // concerns is how well a scope list contains all attributes; 0 if one is missing. Without attributes every rule will do. Known

@@ -310,6 +310,16 @@ func (w *walker) simple(call *syntax.CallExpr, first int) {
 		return
 	}
 	w.run(words, env, first)
+	for _, a := range env {
+		if name, text, _ := strings.Cut(a.Text, "="); slices.Contains(programVariables, name) && strings.ContainsAny(text, " \t\n;|&$`") {
+			w.program(name, text, a.Known)
+		}
+	}
+}
+
+// programVariables are the variables whose value other programs run as a shell program. A value of one word is the name of a program such as vim.
+var programVariables = []string{
+	"PAGER", "MANPAGER", "EDITOR", "VISUAL", "BROWSER", "PROMPT_COMMAND", "LESSOPEN", "GIT_PAGER", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_SSH_COMMAND", "GIT_EXTERNAL_DIFF",
 }
 
 // run adds the command of the words, and those that it starts.

@@ -62,6 +62,9 @@ func TestNothingHidesACommand(t *testing.T) {
 		`for f in /data; do rm -rf $f; done`, `for ((;;)); do rm -rf /data; done`, `case x in y) rm -rf /data;; esac`, `(rm -rf /data)`, `{ rm -rf /data; }`, `f() { rm -rf "$1"; }; f /data`,
 		`f() { rm -rf /data; }`, `f() { "$@"; }; f rm -rf /data`, `function f { rm -rf /data; }; trap f EXIT`, `trap 'rm -rf /data' EXIT`, `alias ls='rm -rf /data'`, `coproc rm -rf /data`,
 		`set -- rm -rf /data; "$@"`, `git -c alias.x='!rm -rf /data' x`, `su -c 'rm -rf /data' root`, `ssh host 'rm -rf /data'`, `watch -n 1 'rm -rf /data'`, `busybox rm -rf /data`,
+		`git bisect run rm -rf /data`, `git -C x bisect run sh -c 'rm -rf /data'`, `git rebase --exec 'rm -rf /data' main`, `git rebase -x 'rm -rf /data' main`, `git submodule foreach --recursive 'rm -rf /data'`,
+		`git -c core.pager='rm -rf /data' log`, `git -c sequence.editor='rm -rf /data' rebase -i`, `git -c credential.helper='!rm -rf /data' fetch`, `git filter-branch --tree-filter 'rm -rf /data' HEAD`,
+		`rg --pre 'rm -rf /data' x`, `man -P 'rm -rf /data' x`, `PAGER='rm -rf /data' man x`, `GIT_SSH_COMMAND='rm -rf /data' git fetch`, `EDITOR='rm -rf /data;' git commit`,
 		`export X=/data; rm -rf $X`, `: | rm -rf /data`, `rm -rf ${x:-/data}`, `cd x; rm -rf /data`, `env bash -c 'rm -rf /data'`, `unset x; rm -rf ${x:-/data}`, `rm -rf $(echo /data)`, `$(echo rm) -rf /data`,
 	} {
 		list := lines(t, text)
@@ -142,7 +145,7 @@ func TestPipelinesAndSubstitutionsShowWhereOutputGoes(t *testing.T) {
 		}
 		got = append(got, fmt.Sprint(c.Name, c.Pipes, into))
 	}
-	want := "curl[{1 0}]; tee[{1 1}]; sudo[{1 2}]; bash[{1 2}]; curl[] into bash; bash[]; wget[] into sh; sh[]; []; []; curl[{2 0}]; cat[{2 1} {3 0}]; sh[{2 1} {3 1}]"
+	want := "curl[{1 0}]; tee[{1 1}]; sudo[{1 2}]; bash[{1 2}]; curl[] into bash; bash[]; []; []; wget[] into sh; sh[]; []; []; curl[{2 0}]; cat[{2 1} {3 0}]; sh[{2 1} {3 1}]"
 	if strings.Join(got, "; ") != want {
 		t.Errorf("has  %s\nwant %s", strings.Join(got, "; "), want)
 	}
@@ -222,4 +225,38 @@ func FuzzCommands(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestSourcedOutputIsNotKnown runs what another program writes: what it does is not known, and the result says so.
+func TestSourcedOutputIsNotKnown(t *testing.T) {
+	for text, want := range map[string]bool{
+		`. <(echo rm -rf /)`: true, `source <(cat x)`: true, `bash <(cat x)`: true, `. "$(which x)"`: true,
+		`. ./x.sh`: false, `source "$HOME/.bashrc"`: false, `. "$(brew --prefix)/etc/x.sh"`: false, `bash x.sh`: false, `diff <(ls a) <(ls b)`: false,
+	} {
+		s, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := slices.ContainsFunc(s.Commands(), func(c Command) bool { _, ok := c.Program(); return !ok })
+		if got != want {
+			t.Errorf("%q has a command that is not known: %t, want %t", text, got, want)
+		}
+	}
+}
+
+// TestCommandsOfPowerShell have other names and arguments, so what they do is known only if they change nothing.
+func TestCommandsOfPowerShell(t *testing.T) {
+	for text, want := range map[string]bool{
+		`Remove-Item -Recurse -Force C:\`: false, `Invoke-Expression "x"`: false, `Stop-Computer -Force`: false, `Get-ChildItem -Recurse src`: true, `Get-Content x | Select-String y`: true,
+		`Where-Object -FilterScript {rm}`: false, `git-lfs pull`: true, `apt-get install x`: true, `X-y -z`: true,
+	} {
+		s, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := !slices.ContainsFunc(s.Commands(), func(c Command) bool { _, ok := c.Program(); return !ok && c.Path.Known })
+		if got != want {
+			t.Errorf("the commands of %q are known: %t, want %t", text, got, want)
+		}
+	}
 }

@@ -1,11 +1,9 @@
 package shell
 
 import (
-	"io/fs"
 	"maps"
 	"path"
 	"slices"
-	"strings"
 )
 
 // FS is the file system before a program runs. Names are absolute and clean. Its methods return an error that is fs.ErrNotExist
@@ -131,46 +129,4 @@ func (t *tree) changes(earlier bool) []File {
 		list = append(list, f)
 	}
 	return list
-}
-
-// Map is a file system in memory for tests: names of files with their contents. A name that ends in a slash is a folder, and a
-// content that begins with "-> " is a link.
-type Map map[string]string
-
-// Lstat implements FS.
-func (m Map) Lstat(name string) (Entry, error) {
-	if text, ok := m[name]; ok {
-		if target, ok := strings.CutPrefix(text, "-> "); ok {
-			return Entry{Kind: Link, Target: target, Writable: true}, nil
-		}
-		return Entry{Kind: Regular, Writable: true}, nil
-	}
-	prefix := strings.TrimSuffix(name, "/") + "/"
-	for other := range m {
-		if strings.HasPrefix(other, prefix) {
-			return Entry{Kind: Folder, Writable: true}, nil
-		}
-	}
-	return Entry{}, fs.ErrNotExist
-}
-
-// ReadFile implements FS.
-func (m Map) ReadFile(name string) (string, error) {
-	if text, ok := m[name]; ok {
-		return text, nil
-	}
-	return "", fs.ErrNotExist
-}
-
-// ReadDir implements FS.
-func (m Map) ReadDir(name string) ([]string, error) {
-	found := map[string]bool{}
-	prefix := strings.TrimSuffix(name, "/") + "/"
-	for other := range m {
-		if rest, ok := strings.CutPrefix(other, prefix); ok && rest != "" {
-			first, _, _ := strings.Cut(rest, "/")
-			found[first] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(found)), nil
 }

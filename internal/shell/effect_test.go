@@ -2,14 +2,59 @@ package shell
 
 import (
 	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 )
 
+// fakeFiles is a file system in memory: names of files with their contents. A name that ends in a slash is a folder, and a
+// content that begins with "-> " is a link.
+type fakeFiles map[string]string
+
+// Lstat implements FS.
+func (m fakeFiles) Lstat(name string) (Entry, error) {
+	if text, ok := m[name]; ok {
+		if target, ok := strings.CutPrefix(text, "-> "); ok {
+			return Entry{Kind: Link, Target: target, Writable: true}, nil
+		}
+		return Entry{Kind: Regular, Writable: true}, nil
+	}
+	prefix := strings.TrimSuffix(name, "/") + "/"
+	for other := range m {
+		if strings.HasPrefix(other, prefix) {
+			return Entry{Kind: Folder, Writable: true}, nil
+		}
+	}
+	return Entry{}, fs.ErrNotExist
+}
+
+// ReadFile implements FS.
+func (m fakeFiles) ReadFile(name string) (string, error) {
+	if text, ok := m[name]; ok {
+		return text, nil
+	}
+	return "", fs.ErrNotExist
+}
+
+// ReadDir implements FS.
+func (m fakeFiles) ReadDir(name string) ([]string, error) {
+	found := map[string]bool{}
+	prefix := strings.TrimSuffix(name, "/") + "/"
+	for other := range m {
+		if rest, ok := strings.CutPrefix(other, prefix); ok && rest != "" {
+			first, _, _ := strings.Cut(rest, "/")
+			found[first] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found)), nil
+}
+
 // world is a file system for tests.
-func world() Map {
-	return Map{
+func world() fakeFiles {
+	return fakeFiles{
 		"/p/src/old.py": "a=1\nb=2\n", "/p/src/x/y.txt": "y\n", "/p/b.txt": "one\ntwo\nthree\n", "/p/lnk": "-> src", "/p/dl": "-> src/x", "/p/l.py": "-> src/old.py", "/p/.git/": "", "/p/none": "no newline", "/p/nest/.git/config": "", "/p/bare/HEAD": "",
 	}
 }

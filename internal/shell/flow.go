@@ -167,7 +167,7 @@ func (t flow) choice(c *syntax.CaseClause) {
 			}
 		}
 		if item.Op != syntax.Break && (match != failed || !sure) {
-			t.unsure("a case that goes on to the next is not followed")
+			t.unsure("a case that falls through to the next is not followed")
 		}
 		switch {
 		case !sure || match == unsureStatus:

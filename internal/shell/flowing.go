@@ -2,12 +2,17 @@ package shell
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
 // Program returns the name of the program of a command: the last part of its path, which may be known although the path is not, as in
-// $HOME/bin/x. The name is empty if nothing is run, as by a redirection alone. It returns false if the name is not known.
+// $HOME/bin/x. The name is empty if nothing is run, as by a redirection alone. It returns false if the name is not known, and for a
+// command of PowerShell that may change something: it has other words for what it does, and its arguments are read in another way.
 func (c *Command) Program() (string, bool) {
+	if isCmdlet(c.Name) && !c.onlyShows() {
+		return "", false
+	}
 	if c.Name != "" {
 		return c.Name, true
 	}
@@ -19,6 +24,29 @@ func (c *Command) Program() (string, bool) {
 		return "", false
 	}
 	return base, true
+}
+
+// isCmdlet reports whether a program has the name of a command of PowerShell, such as Remove-Item.
+func isCmdlet(name string) bool {
+	verb, noun, ok := strings.Cut(name, "-")
+	if !ok || len(verb) < 2 || noun == "" {
+		return false
+	}
+	for _, part := range []string{verb, noun} {
+		if part[0] < 'A' || part[0] > 'Z' || strings.Trim(strings.ToLower(part), "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// showingVerbs begin the names of commands of PowerShell that change nothing.
+var showingVerbs = []string{"Get", "Select", "Where", "Measure", "Test", "Format", "Sort", "Group", "Compare", "ConvertTo", "ConvertFrom", "Resolve", "Split", "Join"}
+
+// onlyShows reports whether a command of PowerShell changes nothing: by its verb, and without a block of commands among its arguments.
+func (c *Command) onlyShows() bool {
+	verb, _, _ := strings.Cut(c.Name, "-")
+	return slices.Contains(showingVerbs, verb) && !slices.ContainsFunc(c.Args, func(a Word) bool { return strings.ContainsAny(a.Text, "{(`") })
 }
 
 // Settled reports whether the text of an argument may be read as what it means: its value is known, or its text begins with what is

@@ -1,6 +1,18 @@
 // Package shell reads shell programs without running them. Commands lists every simple command that a program may run, with
 // quoting, variables and wrappers such as sudo or sh -c resolved. Effect works out which files a program leaves behind, and names
 // everything that it could not work out. Programs are hostile: length, nesting and work are bounded.
+//
+// # Where things are
+//
+//	shell.go, line.go     what callers use: Parse, Commands, command lines among prose
+//	word.go, param.go     words, their quotes, variables and holes for what is not known
+//	command.go            simple commands and pipes; compound.go those with commands in them
+//	wrapper.go            programs that run another, such as sudo and xargs
+//	flowing.go, echo.go   what checks ask of a command: its program, its output
+//	effect.go             Effect and the file system that it starts from; disk.go is that of the machine
+//	tree.go               files in memory over a file system
+//	trace.go, program.go  following a program; flow.go its conditions and loops, stream.go its files and pipes
+//	filing.go, sed.go     programs that change files; patch.go those that apply patches; reader.go those that change none
 package shell
 
 import (

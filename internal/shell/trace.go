@@ -27,7 +27,7 @@ func statusOf(ok bool) status {
 	return failed
 }
 
-// tracer follows a program and changes a tree as the program would. Once something is not known it goes on, to find more of what
+// tracer follows a program and changes a tree as the program would. Once something is not known it continues, to find more of what
 // the program writes.
 type tracer struct {
 	dialect     Dialect

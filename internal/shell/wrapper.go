@@ -79,7 +79,11 @@ func (w starter) started(name string, args []Word) {
 	case "su", "script", "runuser":
 		w.flagged(name, args, "-c", "--command", "--session-command")
 	case "git":
-		w.gitAlias(args)
+		w.git(args)
+	case "rg":
+		w.flagged(name, args, "--pre", "--hostname-bin")
+	case "man":
+		w.flagged(name, args, "-P", "--pager")
 	case "set":
 		w.set(args)
 	case "shift":
@@ -261,6 +265,9 @@ func (w starter) shell(name string, args []Word) {
 			if text == "/dev/stdin" || text == "/dev/fd/0" {
 				break
 			}
+			if text == Hole { // a process substitution, or a file that another program names
+				w.program(name, text, false)
+			}
 			return // a file, whose content is not part of the program
 		}
 		params := w.params
@@ -285,9 +292,13 @@ func (w starter) shell(name string, args []Word) {
 	}
 }
 
-// source follows a program that . reads from its standard input.
+// source follows a program that . reads from its standard input, or from a process substitution.
 func (w starter) source(args []Word) {
-	if len(args) > 0 && w.input != nil && (args[0].Text == "/dev/stdin" || args[0].Text == "/dev/fd/0") {
+	switch {
+	case len(args) == 0:
+	case args[0].Text == Hole:
+		w.program("source", args[0].Text, false)
+	case w.input != nil && (args[0].Text == "/dev/stdin" || args[0].Text == "/dev/fd/0"):
 		w.program("source", w.input.Text, w.input.Known)
 	}
 }
@@ -369,14 +380,52 @@ func (w starter) flagged(name string, args []Word, flags ...string) {
 	}
 }
 
-// gitAlias follows the program of git -c alias.NAME=!PROGRAM.
-func (w starter) gitAlias(args []Word) {
-	for _, a := range args {
-		if rest, ok := strings.CutPrefix(a.Text, "alias."); ok {
-			if _, text, ok := strings.Cut(rest, "=!"); ok {
-				w.program("git", text, a.Known)
+// gitPrograms are the settings of git whose value is a shell program.
+var gitPrograms = []string{"core.pager", "core.editor", "core.sshcommand", "core.askpass", "core.fsmonitor", "sequence.editor", "diff.external", "gpg.program"}
+
+// git follows the programs that git runs: of settings, of git -c alias.NAME=!PROGRAM, and of commands that take one.
+func (w starter) git(args []Word) {
+	command := ""
+	for i := 0; i < len(args) && command == ""; i++ {
+		switch a := args[i]; {
+		case a.Text == "-c" && i+1 < len(args):
+			i++
+			key, text, _ := strings.Cut(args[i].Text, "=")
+			key = strings.ToLower(key)
+			alias, isAlias := strings.CutPrefix(text, "!")
+			switch {
+			case isAlias && (strings.HasPrefix(key, "alias.") || strings.HasPrefix(key, "credential.")):
+				w.program("git", alias, args[i].Known)
+			case slices.Contains(gitPrograms, key) || strings.HasPrefix(key, "pager.") || strings.HasSuffix(key, ".cmd") || strings.HasSuffix(key, ".textconv"):
+				w.program("git", text, args[i].Known)
 			}
+		case a.Text == "-C" || a.Text == "--git-dir" || a.Text == "--work-tree" || a.Text == "--namespace" || a.Text == "--exec-path":
+			i++
+		case !strings.HasPrefix(a.Text, "-"):
+			command = a.Text
+			args = args[i+1:]
 		}
+	}
+	switch command {
+	case "bisect":
+		if len(args) > 1 && args[0].Text == "run" {
+			w.through("git", func() { w.run(args[1:], nil, len(w.list)) })
+		}
+	case "submodule":
+		i := slices.IndexFunc(args, func(a Word) bool { return a.Text == "foreach" })
+		if i < 0 {
+			return
+		}
+		for i++; i < len(args) && strings.HasPrefix(args[i].Text, "-"); i++ {
+		}
+		text := joined(args[i:])
+		w.program("git", text.Text, text.Known)
+	case "rebase":
+		w.flagged("git", args, "-x", "--exec")
+	case "difftool":
+		w.flagged("git", args, "-x", "--extcmd")
+	case "filter-branch":
+		w.flagged("git", args, "--setup", "--env-filter", "--tree-filter", "--index-filter", "--parent-filter", "--msg-filter", "--commit-filter", "--tag-name-filter")
 	}
 }
 

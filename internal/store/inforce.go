@@ -40,6 +40,12 @@ type InForceReader interface {
 	// Rows returns the rows of a kind: all, or those of some ids. The ids of relationships are those of the rules that they go out from, and those of attachments
 	// those of their nodes.
 	Rows(ctx context.Context, projectID, kind string, ids []string) ([]RowInForce, error)
+	// AllRows is Rows of all projects, without ids, by the project whose chain records them. Those without rows are not in the result.
+	AllRows(ctx context.Context, kind string) (map[string][]RowInForce, error)
+	// Ends returns the Seq of the last entry of each chain that has entries, by project.
+	Ends(ctx context.Context) (map[string]int64, error)
+	// FirstRecorded returns the entries of some kinds with Seq <= upTo in the chains of several projects, in order of Seq, by project.
+	FirstRecorded(ctx context.Context, projectIDs, kinds []string, upTo int64) (map[string][]AuditEntry, error)
 	// Recorded returns entries of some kinds with Seq > after, in order of Seq, up to limit (at least 1), and the Seq up to which it has looked: there are
 	// no others before it. It has looked at all if these are fewer than limit.
 	Recorded(ctx context.Context, projectID string, kinds []string, after int64, limit int) (list []AuditEntry, until int64, err error)

@@ -39,6 +39,8 @@ type LogReader interface {
 	End(ctx context.Context, projectID string) (AuditEnd, error)
 	// Leaves returns the numbers and hashes of up to limit entries with Seq > after, in order of Seq.
 	Leaves(ctx context.Context, projectID string, after int64, limit int) ([]wire.AuditHead, error)
+	// FirstLeaves is Leaves of the entries up to a number in the chains of several projects. Those without entries are not in the result.
+	FirstLeaves(ctx context.Context, projectIDs []string, upTo int64) (map[string][]wire.AuditHead, error)
 	// Tile returns a stored tile; not_found without it. Tiles of level 0 are full, those above may have fewer hashes.
 	Tile(ctx context.Context, projectID string, level int, n int64) (Tile, error)
 	// Tiled returns how many tiles of level 0 are stored for each project that has any.

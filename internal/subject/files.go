@@ -110,17 +110,24 @@ type completion struct {
 // complete gives a content to the files of the diff at its path that are not wholly shown: several if the diff is a series of
 // commits. It returns false if the diff has none such, and notes a content that is none of those that the diff names.
 func (c *completion) complete(path string, g given) bool {
-	open, matches := "", false
+	open, matches, other := "", false, false
 	for i := range c.files {
 		f := &c.files[i]
 		if f.Path != path || f.Unseen == "" || !f.Completable() {
 			continue
 		}
-		if c.fill(f, &g) {
+		switch {
+		case c.fill(f, &g):
 			matches = true
-		} else {
+		case f.NewBlob == "":
+			other = true
+		default:
 			open = f.NewBlob
 		}
+	}
+	if other && !matches && open == "" {
+		c.problems.Add(g.field(), "is not the content that the diff gives %s; give the content after the change", path)
+		return true
 	}
 	if open != "" && !matches {
 		c.problems.Add(g.field(), "is not the content that the diff names for %s, %s; give the content as git stores it, and as content_base64 if it is not UTF-8",
@@ -132,7 +139,7 @@ func (c *completion) complete(path string, g given) bool {
 // fill gives one file its content: the one that the diff names, or what a delta makes of the one before it.
 func (c *completion) fill(f *diff.File, g *given) bool {
 	switch {
-	case f.NewBlob == "" || g.is(f.NewBlob) || f.PointsTo(g.content):
+	case f.NewBlob == "" && f.Agrees(g.content), g.is(f.NewBlob), f.PointsTo(g.content):
 		g.fill(f)
 		return true
 	case f.Delta != nil && diff.IsBlob(f.OldBlob, g.content):

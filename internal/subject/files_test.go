@@ -98,8 +98,28 @@ func TestContentsThatTheDiffDoesNotName(t *testing.T) {
 			t.Errorf("problems are %v", got)
 		}
 	}
+	// Without the name of a blob, the content must at least have the lines that the diff shows.
+	for name, c := range map[string]struct{ diff, content string }{
+		"other lines":         {"diff --git a/old.py b/x.py\nrename from old.py\nrename to x.py\n--- a/old.py\n+++ b/x.py\n@@ -2 +2 @@\n-a\n+eval(x)\n", "ok\nok\n"},
+		"the lines elsewhere": {"diff --git a/old.py b/x.py\nrename from old.py\nrename to x.py\n--- a/old.py\n+++ b/x.py\n@@ -2 +2 @@\n-a\n+eval(x)\n", "eval(x)\nok\n"},
+		"too short":           {"diff --git a/old.py b/x.py\nrename from old.py\nrename to x.py\n--- a/old.py\n+++ b/x.py\n@@ -2 +2 @@\n-a\n+eval(x)\n", "ok"},
+		"another content of LFS": {"--- /dev/null\n+++ b/x.py\n@@ -0,0 +1,3 @@\n+version https://git-lfs.github.com/spec/v1\n+oid sha256:" +
+			strings.Repeat("ab", 32) + "\n+size 8\n", "ok\n"},
+	} {
+		if got := problems(t, Input{Diff: c.diff, Files: []InputFile{{Path: "x.py", Content: &c.content}}}); !strings.Contains(got["files[0].content"], "x.py") || len(got) != 1 {
+			t.Errorf("%s: problems are %v", name, got)
+		}
+	}
+	agreeing := "ok\r\neval(x)\r\nmore\r\n"
+	s, err := Build(Input{
+		Diff:  "diff --git a/old.py b/x.py\nrename from old.py\nrename to x.py\n--- a/old.py\n+++ b/x.py\n@@ -2 +2 @@\n-a\n+eval(x)\n",
+		Files: []InputFile{{Path: "x.py", Content: &agreeing}},
+	})
+	if err != nil || len(s.Files) != 1 || s.Files[0].Unseen != "" {
+		t.Errorf("a content with the lines of the diff is not taken: %v", err)
+	}
 	// A record whose secrets are redacted has other contents.
-	s, err := Build(Input{Diff: renamed, Files: []InputFile{{Path: "x.py", Content: new("key = [redacted:key]\n")}}, Redacted: true})
+	s, err = Build(Input{Diff: renamed, Files: []InputFile{{Path: "x.py", Content: new("key = [redacted:key]\n")}}, Redacted: true})
 	if err != nil || len(s.Files) != 1 || s.Files[0].Unseen != "" {
 		t.Errorf("a redacted content is refused: %v", err)
 	}

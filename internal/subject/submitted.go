@@ -35,7 +35,7 @@ func inputOf(of any, p *rule.Problems) Input {
 	case *wire.BusinessEventSubject:
 		return eventInput(s, p)
 	case *wire.DocumentSubject:
-		if s.Content == "" {
+		if strings.TrimSpace(s.Content) == "" {
 			p.Add("subject.content", "is missing; give the text, or the document_id of an uploaded document")
 		}
 		return textInput(s, p)

@@ -46,7 +46,7 @@ func newGuard(allowed []netip.Prefix) *ssrf.Guardian {
 }
 
 // checkURL says what is wrong with the address of an endpoint, or nothing. A host name may yet lead anywhere: what it leads
-// to is looked at when it is connected to.
+// to is checked when the connection is made.
 func checkURL(guard *ssrf.Guardian, raw string) error {
 	u, err := url.Parse(raw)
 	switch {

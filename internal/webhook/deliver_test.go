@@ -312,8 +312,13 @@ func TestANodeThatStopsCutsNoDeliveryOff(t *testing.T) {
 	runner := job.New(job.Config{Store: job.Store{Updater: b.s, JobWatcher: b.s, Jobs: b.s.Jobs}, Poll: 5 * time.Millisecond, Handlers: map[string]job.Handler{webhook.DeliverKind: b.hooks.Deliver}})
 	stopped := make(chan error, 1)
 	e.answer(func(http.ResponseWriter, *http.Request) {
-		go func() { stopped <- runner.Stop(b.ctx()) }()
-		time.Sleep(50 * time.Millisecond) // the stop has begun
+		stopping := make(chan struct{})
+		go func() {
+			close(stopping)
+			stopped <- runner.Stop(b.ctx())
+		}()
+		<-stopping
+		time.Sleep(50 * time.Millisecond) // the runner has seen it
 	})
 	runner.Start()
 	if err := <-stopped; err != nil {

@@ -23,7 +23,7 @@ const (
 	MaxRuleIDs  = 1000
 )
 
-// How long the secret before goes on signing after a rotation.
+// How long the previous secret signs too after a rotation.
 const (
 	DefaultOverlap = 24 * time.Hour
 	MaxOverlap     = 30 * 24 * time.Hour

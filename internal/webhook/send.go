@@ -113,7 +113,7 @@ func (s *sender) attempt(ctx context.Context, p *store.WebhookPolicy, e *store.W
 	if err != nil {
 		return result{}, err
 	}
-	defer func() { _ = res.Body.Close() }() // what is left of the answer is not wanted
+	defer func() { _ = res.Body.Close() }() // the rest of the answer is ignored
 	r := s.judge(res)
 	// An answer beyond the bound is cut off with its connection. What it would say does not change what its status says.
 	begins, _ := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))

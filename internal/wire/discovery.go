@@ -99,9 +99,6 @@ const (
 	CandidateMerged    CandidateStatus = "merged"
 )
 
-// CandidateStatuses are the states of a candidate.
-var CandidateStatuses = []CandidateStatus{CandidateUndecided, CandidateApproved, CandidateDismissed, CandidateMerged}
-
 // Scan is a search for candidate rules, in the background.
 type Scan struct {
 	ID         string       `json:"scan_id" format:"uuid" doc:"Identifier."`

@@ -35,9 +35,6 @@ const (
 	QueueReopen  QueueAction = "reopen"
 )
 
-// QueueActions are all actions.
-var QueueActions = []QueueAction{QueueApprove, QueueReject, QueueSettle, QueueReopen}
-
 // QueueQuery selects what waits.
 type QueueQuery struct {
 	Kinds    []string `query:"kind" doc:"Only these kinds: rule, revision, candidate, conflict, waiver, snapshot, approval, evaluation."`

@@ -56,24 +56,32 @@ type KeepEvaluation struct {
 
 // Case is a sample with the verdict that a rule must give on it.
 type Case struct {
-	ID              string       `json:"id" doc:"Identifier."`
-	RuleID          string       `json:"rule_id" doc:"The rule."`
-	Name            string       `json:"name" doc:"Label."`
-	SampleInput     string       `json:"sample_input" doc:"Code snippet, diff or scenario text."`
-	InputType       string       `json:"input_type" enum:"code,facts" doc:"How the sample is read."`
-	ExpectedVerdict rule.Verdict `json:"expected_verdict" enum:"ALLOW,DENY" doc:"ALLOW if the sample keeps the rule, DENY if it breaks it."`
-	Origin          string       `json:"origin" enum:"manual,generated,import" doc:"Where the case comes from."`
-	Confirmed       bool         `json:"confirmed" doc:"False for a generated case until a person confirms it."`
-	LastResult      rule.Verdict `json:"last_result,omitempty" doc:"Verdict of the latest run: DENY if the sample breaks the rule, regardless of its modality and enforcement."`
-	Passing         *bool        `json:"passing,omitempty" doc:"Whether last_result equals expected_verdict."`
-	Stale           bool         `json:"stale,omitempty" doc:"The rule says something else than at the latest run."`
-	LastRunAt       *time.Time   `json:"last_run_at,omitempty" doc:"Time of the latest run."`
-	LastReasoning   string       `json:"last_reasoning,omitempty" doc:"Why the latest run came to its result."`
-	LastDecidedBy   string       `json:"last_decided_by,omitempty" doc:"check, model or none."`
-	LastModel       string       `json:"last_model,omitempty" doc:"Model that judged in the latest run."`
-	LastRuleVersion int          `json:"last_rule_version,omitempty" doc:"Version of the rule in the latest run."`
-	CreatedAt       time.Time    `json:"created_at" doc:"When it was made."`
-	CreatedBy       string       `json:"created_by" doc:"Actor that made it."`
+	ID              string        `json:"id" doc:"Identifier."`
+	RuleID          string        `json:"rule_id" doc:"The rule."`
+	Name            string        `json:"name" doc:"Label."`
+	SampleInput     string        `json:"sample_input" doc:"Code snippet, diff or scenario text."`
+	InputType       string        `json:"input_type" enum:"code,facts" doc:"How the sample is read."`
+	ExpectedVerdict rule.Verdict  `json:"expected_verdict" enum:"ALLOW,DENY" doc:"ALLOW if the sample keeps the rule, DENY if it breaks it."`
+	Origin          string        `json:"origin" enum:"manual,generated,import" doc:"Where the case comes from."`
+	Confirmed       bool          `json:"confirmed" doc:"False for a generated case until a person confirms it."`
+	LastResult      *rule.Verdict `json:"last_result" doc:"Verdict of the latest run, null before the first one: DENY if the sample breaks the rule, regardless of its modality and enforcement."`
+	Passing         *bool         `json:"passing" doc:"Whether last_result equals expected_verdict; null before the first run."`
+	Stale           bool          `json:"stale,omitempty" doc:"The rule says something else than at the latest run."`
+	LastRunAt       *time.Time    `json:"last_run_at" doc:"Time of the latest run; null before the first one."`
+	LastReasoning   string        `json:"last_reasoning" doc:"Why the latest run came to its result; empty before the first one."`
+	LastDecidedBy   string        `json:"last_decided_by,omitempty" doc:"check, model or none."`
+	LastModel       string        `json:"last_model,omitempty" doc:"Model that judged in the latest run."`
+	LastRuleVersion int           `json:"last_rule_version,omitempty" doc:"Version of the rule in the latest run."`
+	CreatedAt       time.Time     `json:"created_at" doc:"When it was made."`
+	CreatedBy       string        `json:"created_by" doc:"Actor that made it."`
+}
+
+// Result returns the verdict of the latest run, "" before the first one.
+func (c *Case) Result() rule.Verdict {
+	if c.LastResult == nil {
+		return ""
+	}
+	return *c.LastResult
 }
 
 // Proposal is a check that agrees with every test case that its author, a model, was shown, and denies none that keeps the rule.

@@ -58,7 +58,7 @@ func align(a, b *norm.Clause) (aligned *norm.Clause, kinds, turned bool) {
 // opposed are acts of which one undoes the other, and alike are acts that come to the same, by how words are compared.
 var (
 	opposed = pairs("keep delete", "open close")
-	alike   = pairs("use contain", "store keep")
+	alike   = pairs("use contain", "store keep", "write contain", "put contain", "add contain", "record contain")
 )
 
 func pairs(lines ...string) map[[2]string]bool {

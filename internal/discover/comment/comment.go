@@ -186,8 +186,8 @@ func regulates(n *prose.Norm) bool {
 	switch n.Means {
 	case prose.ByBinding, prose.ByRestraint, prose.ByNegation, prose.ByStatement:
 		return true
-	case prose.ByItem, prose.BySentence, prose.ByAdvice, prose.ByPractice, prose.ByPermission, prose.ByLead, prose.ByLabel:
-		return n.Means != prose.ByLead && n.Means != prose.ByLabel && ordered.MatchString(s)
+	case prose.ByItem, prose.BySentence, prose.ByAdvice, prose.ByPractice, prose.ByPermission, prose.ByLead, prose.ByLabel, prose.ByBox:
+		return n.Means != prose.ByLead && n.Means != prose.ByLabel && n.Means != prose.ByBox && ordered.MatchString(s)
 	}
 	return false
 }

@@ -56,7 +56,7 @@ func (Reader) Reads(file string) bool {
 // formatOf returns the format of a file by its name, and the name without its ending, in lower case.
 func formatOf(file string) (f extract.Format, stem string) {
 	base := strings.ToLower(path.Base(file))
-	for _, template := range []string{".tmpl", ".tpl", ".j2"} {
+	for _, template := range []string{".tmpl", ".tpl", ".j2", ".jinja", ".erb", ".liquid", ".hbs", ".in"} {
 		base = strings.TrimSuffix(base, template)
 	}
 	ext := path.Ext(base)
@@ -174,7 +174,7 @@ func matterTitle(matter string) string {
 var regulating = text.Words(`
 policy policies standard standards guideline guidelines handbook rules rule conduct security contributing compliance terms
 convention conventions styleguide style governance procedure procedures regulation regulations agreement requirements checklist
-code-of-conduct controls directive law act statute playbook
+code-of-conduct controls directive law act statute playbook responsibilities expectations etiquette obligations bylaws charter charters
 richtlinie richtlinien leitlinie leitlinien regeln ordnung satzung verhaltenskodex vorgaben vorgabe anweisung betriebsvereinbarung
 politique politiques charte chartes règlement reglement consignes règles regles
 política politica políticas politicas norma normas reglamento lineamientos directrices estándares estandares reglas

@@ -22,7 +22,7 @@ func readFile(path string, content []byte) ([]source.Found, []source.Problem) {
 // The name of a file decides whether it is a document; files for assistants and licences are not read.
 func TestReads(t *testing.T) {
 	for path, want := range map[string]bool{
-		"policies/access.md": true, "handbook.txt": true, "a/b.html": true, "Policy.DOCX": true, "standard.pdf": true, "templates/ir.md.tmpl": true,
+		"policies/access.md": true, "handbook.txt": true, "a/b.html": true, "Policy.DOCX": true, "standard.pdf": true, "templates/ir.md.tmpl": true, "source/access.html.md.erb": true,
 		"CONTRIBUTING.md": true, "LICENSE.txt": false, "requirements.txt": false, "AGENTS.md": false, "main.go": false, "x.md.png": false,
 		".github/instructions/go.instructions.md": false, "docs/agents.md": true,
 	} {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"tenet/internal/rule"
+	"tenet/internal/text"
 )
 
 // reading is the duty that a sentence states.
@@ -101,6 +102,12 @@ func modal(t []token, i int, c place) (reading, bool) {
 func guarded(t []token, i int) bool {
 	for k := i - 1; k >= 0; k-- {
 		w := t[k].low
+		if w == "then" && k > 0 { // "if you cannot, then you should ..."
+			return false
+		}
+		if w == "which" && t[k].before == ',' || is(t, k, "in", "case") {
+			return true
+		}
 		if (w == "who" || w == "which" || w == "that") && chained(t, k, i) {
 			return true
 		}
@@ -168,10 +175,13 @@ func denied(t []token, i int, _ place) bool {
 
 // used reports whether the sentence uses the word at i and does not just name it: "MUST, SHOULD or MAY", "a broken SHOULD".
 func used(t []token, i int, _ place) bool {
-	if mentions[at(t, i-1)] || i+1 >= len(t) || mentionedTails[t[i+1].low] {
+	if mentions[at(t, i-1)] && at(t, i+1) != "be" || i+1 >= len(t) || mentionedTails[t[i+1].low] {
 		return false
 	}
 	next := t[i+1].low
+	if prev := at(t, i-1); i == 1 && (prev == "this" || prev == "that") && (next == "make" || next == "allow" || next == "give" || next == "enable") { // it is expected
+		return false
+	}
 	if t[i].low == "should" && next == "not" && (at(t, i+2) == "happen" || at(t, i+2) == "occur" || at(t, i+2) == "matter") {
 		return false
 	}
@@ -190,7 +200,7 @@ func needed(t []token, i int, _ place) bool {
 		return false
 	}
 	switch prev {
-	case "will", "just", "usually", "often", "probably", "likely", "typically": // "you will need to"
+	case "will", "just", "usually", "often", "sometimes", "occasionally", "probably", "likely", "typically": // "you will need to"
 		return false
 	case "you", "they", "he", "she", "it":
 		return begins(t, i-1)
@@ -236,7 +246,9 @@ func affirmed(t []token, i int, c place) bool {
 
 // demanding reports whether a duty follows the word at i.
 func demanding(t []token, i int, _ place) bool {
-	return within(t, i, 8, func(k int) bool { return t[k].low == "to" || t[k].low == "that" || approvals[t[k].low] })
+	return within(t, i, 8, func(k int) bool {
+		return t[k].low == "to" || t[k].low == "that" && (k == i+1 || t[k].before != 0) || approvals[t[k].low] // "require features that ..." demands none
+	})
 }
 
 // within reports whether a condition holds for a token less than n behind i.
@@ -282,10 +294,19 @@ func only(t []token, i int, _ place) bool {
 	return false
 }
 
+// namedOffice reports whether the word before i names an office: IT, not the pronoun.
+func namedOffice(t []token, i int, _ place) bool {
+	prev := &t[i-1]
+	return (prev.low != "it" || prev.caps) && (prev.low != "resources" || at(t, i-2) == "human")
+}
+
 // joined reports whether the word at i begins a clause behind a sign or a word that joins clauses.
 func joined(t []token, i int, _ place) bool {
 	return t[i].before != 0 && t[i].before != '(' && t[i].before != '|' || joining[at(t, i-1)]
 }
+
+// placing are words behind a verb that says where something is.
+var placing = text.Words("in to at under behind inside on")
 
 // practice reads a statement of how things are that means how they must be: "You use Python 3.12", "Logic belongs in the service
 // layer".
@@ -305,7 +326,10 @@ func practice(t []token, c place) (reading, bool) {
 				return r, true
 			}
 		}
-		if w := t[i].low; (w == "belongs" || w == "belong") && i > 0 && (at(t, i+1) == "in" || at(t, i+1) == "to") && !guarded(t, i) && at(t, i-1) != "that" {
+		if w := t[i].low; (w == "needs" || w == "need") && i > 0 && universal[at(t, 0)] && (at(t, i+1) == "a" || at(t, i+1) == "an") && !guarded(t, i) {
+			return reading{rule.Must, ByPractice, w, i, true}, true
+		}
+		if w := t[i].low; (w == "belongs" || w == "belong" || (w == "go" || w == "goes" || w == "live" || w == "lives") && universal[at(t, 0)]) && i > 0 && placing[at(t, i+1)] && !guarded(t, i) && at(t, i-1) != "that" {
 			return reading{rule.Must, ByPractice, w, i, true}, true
 		}
 	}

@@ -36,14 +36,21 @@ type finder struct {
 func Find(ctx context.Context, list []blocks.Block, g Genre) (found []Norm, gaps []Gap) {
 	load()
 	f := &finder{list: list, genre: g, leads: map[int]lead{}, points: -1, loose: -1, orders: map[int]bool{}, tongue: tongueOf(list)}
+	if g == Document && f.tongue == nil && prescribes(list) {
+		g = Policy
+	}
 	for i := range list {
+		f.genre = genreOf(list[i].Section, g)
 		if i%64 == 0 && ctx.Err() != nil {
 			break
 		}
 		if len(f.out) > maxNorms {
 			break
 		}
-		if b := &list[i]; b.Kind != blocks.Heading && !silent(b.Section) {
+		switch b := &list[i]; {
+		case b.Kind == blocks.Heading:
+			f.heading(i)
+		case !silent(b.Section):
 			f.block(i)
 		}
 	}
@@ -130,7 +137,10 @@ func (f *finder) read(i int, raw string, line int, c place) []Norm {
 		return f.cells(i, raw, line, c)
 	}
 	b := &f.list[i]
-	if c.item && strings.HasPrefix(raw, "[") && strings.Contains(raw, "](#") && blocks.LinkEnd(raw, 0) >= len(raw)-1 { // of a table of contents
+	if c.item && strings.HasPrefix(raw, "[") && (f.genre != Instructions && b.Lead < 0 || strings.Contains(raw, "](#")) && blocks.LinkEnd(raw, 0) >= len(raw)-1 { // of a table of contents, or to another page
+		return nil
+	}
+	if strings.HasPrefix(raw, "[") && (strings.HasSuffix(raw, "]") && !strings.Contains(raw, "](") || linkTarget(raw)) { // a hole to fill in, or the address of a link
 		return nil
 	}
 	label, body := cutLabel(raw)
@@ -145,6 +155,9 @@ func (f *finder) read(i int, raw string, line int, c place) []Norm {
 		return nil
 	}
 	r, ok := classify(t, c)
+	if ok && c.item && r.means == ByItem && titled(raw, t) {
+		return nil
+	}
 	if !ok && label != "" && !described(label) {
 		lt := tokenize(label)
 		if r, ok = classify(lt, c); ok && (r.means == ByPractice || len(lt) == 1) {
@@ -161,12 +174,25 @@ func (f *finder) read(i int, raw string, line int, c place) []Norm {
 		}
 	}
 	l, led := f.leader(i, raw)
+	if !ok && (!led || l.when) {
+		r, ok = ticked(b, t, f.genre)
+	}
+	if !ok && c.item && !f.genre.describes() {
+		if r, statement, ok := keyed(raw); ok {
+			n := f.norm(i, raw, line, r, c)
+			n.Statement = clean(blocks.Plain(statement))
+			return []Norm{n}
+		}
+	}
 	inherits := led && l.open
 	if led && l.free && ok && (r.means == ByItem || r.means == BySentence) {
 		return nil
 	}
 	if f.tongue != nil && (inherits && l.ends || b.Lead >= 0 && f.tongue.conditional(f.list[b.Lead].Text)) {
 		ok = false // the item goes on with its lead
+	}
+	if !ok && led && l.says == nil && !l.when && label != "" && f.genre == Instructions && !c.facts && announced([]string{l.text}, namingLeads) && !fullSentence(t) {
+		return []Norm{f.norm(i, raw, line, reading{modality: rule.Must, means: ByLabel, phrase: blocks.Plain(label)}, c)}
 	}
 	if !ok && !led && label != "" && c.item && !c.facts && labelled(raw, label, body, t) && (f.genre == Instructions && announced(b.Section, ruleSections) || f.genre == Policy && bounds(t)) {
 		return []Norm{f.norm(i, raw, line, reading{modality: rule.Must, means: ByLabel, phrase: blocks.Plain(label)}, c)}
@@ -216,6 +242,12 @@ func (f *finder) read(i int, raw string, line int, c place) []Norm {
 	return nil
 }
 
+// linkTarget reports whether a text is the address of a link: "[guide]: https://...".
+func linkTarget(raw string) bool {
+	_, address, ok := strings.Cut(raw, "]: ")
+	return ok && (strings.HasPrefix(address, "http") || strings.HasPrefix(address, "/") || strings.HasPrefix(address, ".")) && !strings.Contains(strings.TrimSpace(address), " ")
+}
+
 // parts makes the norms of a sentence with several duties.
 func (f *finder) parts(i int, raw, body string, line int, parts []part, c place) []Norm {
 	offset := strings.LastIndex(raw, body)
@@ -254,7 +286,7 @@ func (f *finder) cells(i int, raw string, line int, c place) []Norm {
 func (f *finder) norm(i int, raw string, line int, r reading, c place) Norm {
 	b := &f.list[i]
 	n := Norm{
-		Statement: clean(blocks.Plain(raw)), Modality: r.modality, Line: line, EndLine: line + strings.Count(raw, "\n"), Quote: text.FitRunes(raw, maxQuote, ""),
+		Statement: clean(blocks.Plain(termed(raw))), Modality: r.modality, Line: line, EndLine: line + strings.Count(raw, "\n"), Quote: text.FitRunes(raw, maxQuote, ""),
 		Section: b.Section, Means: r.means, Method: method(r, c),
 	}
 	n.Severity, n.reason = severity(&n, r)
@@ -263,6 +295,17 @@ func (f *finder) norm(i int, raw string, line int, r reading, c place) Norm {
 	}
 	n.judge(c)
 	return n
+}
+
+// termed returns a text that begins with a term and its definition as one line: "Badge\n: Wear it." and "Badge:: Wear it." are "Badge: Wear
+// it.".
+func termed(raw string) string {
+	for _, mark := range []string{"\n: ", ":: "} {
+		if at := strings.Index(raw, mark); at > 0 && at < 80 {
+			return raw[:at] + ": " + raw[at+len(mark):]
+		}
+	}
+	return raw
 }
 
 // judge sets the signs and the confidence of a norm.
@@ -281,7 +324,7 @@ func (n *Norm) except(e string) {
 // methods are the means in words.
 var methods = [byLast]string{
 	ByBinding: "sentence that binds", ByRestraint: "sentence that restrains", ByAdvice: "sentence that advises", ByNegation: "order not to do something",
-	ByItem: "order in a list", BySentence: "order in a sentence", ByLead: "item below", ByPractice: "practice", ByPermission: "permission", ByLabel: "item with a label among rules", ByStatement: "statement of what is done",
+	ByItem: "order in a list", BySentence: "order in a sentence", ByLead: "item below", ByPractice: "practice", ByPermission: "permission", ByLabel: "item with a label among rules", ByBox: "item with a box to tick", ByStatement: "statement of what is done",
 }
 
 // method says in words how a norm was found.

@@ -16,7 +16,7 @@ type lead struct {
 	open bool // the items are the demands: "Agents must:"
 	when bool // it says when the items hold: "When committing:"
 	ends bool // the items end its sentence: "Staff must not use the systems to:"
-	free bool // the items are up to the reader: "You could:"
+	free bool // the items are up to the reader, or are aims: "You could:"
 }
 
 // leading notes what a block says that leads to a list, and reports whether it is read with the list.
@@ -37,6 +37,11 @@ func (f *finder) leading(i, at int, raw string, c place) bool {
 		if !demand && generic(t) {
 			l.says = nil
 		}
+		if r.phrase == "avoid" && r.at < 2 && l.says != nil && f.hasItems(i) && !f.ordersAround(i+1) { // "Avoid changes that are hard to review:"
+			f.out = append(f.out, f.norm(i, raw, lineAt(&f.list[i], at), r, c))
+			l.says, l.open = &reading{modality: rule.Should, means: ByLead, phrase: r.phrase}, true
+		}
+		l.open = l.open && !f.asked(i)
 	}
 	if l.says == nil {
 		l.says = bare(t)
@@ -44,7 +49,7 @@ func (f *finder) leading(i, at int, raw string, c place) bool {
 		l.ends = l.ends || l.open
 	}
 	l.when = openers[t[0].low] && l.says == nil
-	l.free = l.says == nil && offers(t)
+	l.free = l.says == nil && (offers(t) || aims(t)) || helps(t)
 	l = f.nested(i, l)
 	f.leads[i] = l
 	if !loose && f.heads(i) {
@@ -78,6 +83,18 @@ func (f *finder) leading(i, at int, raw string, c place) bool {
 	return true
 }
 
+// asked reports whether most items that block i leads to are questions: they are the objects of its demand.
+func (f *finder) asked(i int) bool {
+	questions, n := 0, 0
+	for k := i + 1; k < len(f.list) && f.list[k].Lead == i; k++ {
+		if strings.HasSuffix(strings.TrimRight(f.list[k].Text, "*_ "), "?") {
+			questions++
+		}
+		n++
+	}
+	return 2*questions > n
+}
+
 // nested puts the lead of the list that block i is an item of before its own: "Staff must:" and in it "when on call:".
 func (f *finder) nested(i int, l lead) lead {
 	outer, ok := f.lead(f.list[i].Lead)
@@ -109,6 +126,25 @@ func offers(t []token) bool {
 	return n > 1 && (t[n-1].low == "could" || t[n-1].low == "can" || t[n-1].low == "might") || is(t, 0, "for", "example") || is(t, 0, "for", "instance")
 }
 
+// helps reports whether a lead ends with what something is good for: "a tool which will allow you to:".
+func helps(t []token) bool {
+	n := len(t)
+	return is(t, n-3, "allow", "you", "to") || is(t, n-3, "enable", "you", "to") || is(t, n-3, "help", "you", "to") || is(t, n-2, "able", "to")
+}
+
+// aims reports whether what is below a lead are aims of what it says: "We use reviews to:".
+func aims(t []token) bool {
+	n := len(t)
+	if n < 4 || t[n-1].low != "to" || verb(t[0].low) || openers[t[0].low] && t[0].low != "using" && t[0].low != "with" {
+		return false
+	}
+	switch t[n-2].low {
+	case "remember", "need", "needs", "have", "has", "try", "sure", "want":
+		return false
+	}
+	return true
+}
+
 // endsOpen reports whether an item without a colon is the beginning of those in it: "Any change must".
 func endsOpen(raw string) bool {
 	t := tokenize(raw)
@@ -118,10 +154,11 @@ func endsOpen(raw string) bool {
 // divides reports whether each item below a lead is a demand of its own: "Staff must not use the systems to:". Items below "must
 // comply with:" are objects of one.
 func divides(t []token) bool {
-	if is(t, len(t)-3, "not", "limited", "to") {
+	n := len(t)
+	if is(t, n-3, "not", "limited", "to") || helps(t) {
 		return false
 	}
-	switch t[len(t)-1].low {
+	switch t[n-1].low {
 	case "to", "from", "be":
 		return true
 	}
@@ -236,7 +273,11 @@ func demands(t []token) bool {
 	}
 	for _, last := range []int{n - 1, n - 2, n - 3} {
 		switch at(t, last) {
-		case "must", "shall", "should", "requires", "require", "prohibits", "prohibit", "never", "prohibited", "forbidden", "required", "not", "avoid", "always", "forbid":
+		case "not":
+			if last == n-1 || auxiliaries[at(t, last-1)] || copulas[at(t, last-1)] || at(t, last-1) == "do" { // not "use make (not scripts directly):"
+				return true
+			}
+		case "must", "shall", "should", "requires", "require", "prohibits", "prohibit", "never", "prohibited", "forbidden", "required", "avoid", "always", "forbid":
 			return true
 		}
 	}
@@ -270,7 +311,7 @@ func (f *finder) joined(i, from int, raw string, l lead, c place) {
 			if p[1]-p[0] > maxSentence {
 				continue
 			}
-			if _, ok := classify(tokenize(f.list[k].Text[p[0]:p[1]]), f.context(k)); ok {
+			if _, ok := classify(tokenize(f.list[k].Text[p[0]:p[1]]), f.context(k)); ok && !l.free {
 				size = maxJoined
 			}
 		}

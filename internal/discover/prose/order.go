@@ -32,7 +32,7 @@ func order(t []token, c place) (reading, bool) {
 	}
 	tries := 0
 	for i := from + 1; i < len(t) && tries < 8; i++ {
-		if t[i].before != ',' && t[i].before != ':' && t[i].before != '-' {
+		if t[i].before != ',' && t[i].before != ':' && t[i].before != '-' && (t[i].low != "then" || i < from+3) {
 			continue
 		}
 		tries++
@@ -134,7 +134,7 @@ func orderAt(t []token, i int, c place) (reading, bool) {
 	if advising[w] {
 		r.modality = rule.Should
 	}
-	return r, always && verbs[w] && w != "refer" || isOrder(t, i, c)
+	return r, always && verbs[strings.TrimPrefix(w, "self-")] && w != "refer" || isOrder(t, i, c)
 }
 
 // unwanted reports whether no, at i, forbids: "No exported types" does in a list of rules, and is a fact elsewhere.
@@ -169,6 +169,9 @@ func follower(t []token, i int, c place) bool {
 		return c.item && i > 0
 	}
 	next := t[i+1].low
+	if strings.HasSuffix(next, "s") && lets(t, i+2) {
+		return false
+	}
 	for k := i + 2; k < len(t) && k < i+7; k++ {
 		if strings.HasSuffix(t[k].low, "ly") && t[k].before == 0 { // "Format all keys consistently"
 			return true
@@ -193,6 +196,18 @@ func follower(t []token, i int, c place) bool {
 		strings.HasSuffix(next, "s") && !strings.HasSuffix(next, "ss") && !things[t[i].low]
 }
 
+// lets reports whether the word at k, behind one in brackets perhaps, is a verb of things that help people: "Pull requests (PRs) let you ...".
+func lets(t []token, k int) bool {
+	if k < len(t) && t[k].before == '(' {
+		k++
+	}
+	switch at(t, k) {
+	case "let", "help", "allow", "enable", "give", "make":
+		return true
+	}
+	return false
+}
+
 // parallel reports whether the word at i, which may be a noun, is a verb where other items of its list are orders: "Report lost devices".
 func parallel(t []token, i int, next string) bool {
 	if !verbs[t[i].low] || len(t) < i+3 || t[i+1].before != 0 || next == "of" || copulas[next] || strings.HasSuffix(next, "ing") || subjectAt(t, i) {
@@ -202,7 +217,7 @@ func parallel(t []token, i int, next string) bool {
 }
 
 // way reports whether the words behind the one at i say how or when it is done, or go on with another order: "Format code by running
-// it", "Map the fields and keep their order".
+// it", "Map the fields and keep their order", "Wrap long calls to stop them".
 func way(t []token, i int) bool {
 	if len(t) < i+4 || fullSentence(t) {
 		return false
@@ -211,7 +226,7 @@ func way(t []token, i int) bool {
 		switch w := t[k].low; {
 		case w == "via" || w == "using" || w == "by" || w == "before" || w == "after" || w == "when" || w == "through":
 			return true
-		case w == "and" && verb(at(t, k+1)) && !noun(at(t, k+1)) && k+2 < len(t):
+		case (w == "and" || w == "to") && verb(at(t, k+1)) && !noun(at(t, k+1)) && k+2 < len(t):
 			return true
 		}
 	}
@@ -223,8 +238,10 @@ var claims = text.Words("verify ensure confirm assert assume")
 
 // isOrder reports whether the word at i is a verb that begins an order.
 func isOrder(t []token, i int, c place) bool {
-	w, next := at(t, i), at(t, i+1)
+	w, next := strings.TrimPrefix(at(t, i), "self-"), at(t, i+1)
 	switch {
+	case t[i].linked && linkedName(t, i), t[i].caps && requests[w], offersAny(t, i), is(t, 0, "for", "more"):
+		return false
 	case is(t, i, "subject", "to") || is(t, i, "keep", "in", "mind") || is(t, i, "write", "to") || is(t, i, "write", "us"):
 		return false
 	case w == "" || pointers[w] || c.genre == Policy && !c.item && asides[w] && leadless(t, i):
@@ -237,6 +254,32 @@ func isOrder(t []token, i int, c place) bool {
 		return rarer(t, i, c)
 	}
 	return c.genre == Instructions && c.item && coined(t, i)
+}
+
+// requests are the methods of HTTP, which are names where they are in capitals.
+var requests = text.Words("get put post delete patch head options")
+
+// offersAny reports whether what the word at i begins is up to the reader: "Use whatever tool you like".
+func offersAny(t []token, i int) bool {
+	if w := at(t, i+1); w != "whatever" && w != "whichever" && w != "any" {
+		return false
+	}
+	return within(t, i+1, 7, func(k int) bool {
+		return is(t, k, "you", "like") || is(t, k, "you", "want") || is(t, k, "you", "prefer") || is(t, k, "you", "wish")
+	})
+}
+
+// linkedName reports whether the link that begins at i is the subject of a verb: "[Start a project](start.md) explains the rest".
+func linkedName(t []token, i int) bool {
+	for k := i + 1; k < len(t) && k < i+8 && t[k].before == 0; k++ {
+		if t[k].low == "and" || t[k].low == "or" || t[k].low == "to" {
+			return false
+		}
+		if base := lexicon.Third(t[k].low); base != "" && verbs[base] && !noun(base) && (determiners[at(t, k+1)] || at(t, k+1) == "how" || at(t, k+1) == "that") {
+			return true
+		}
+	}
+	return false
 }
 
 // rarer reports whether the word at i, a verb that only the lexicon knows, begins an order: in a list, or before its object.

@@ -6,6 +6,7 @@ import (
 
 	"tenet/internal/blocks"
 	"tenet/internal/rule"
+	"tenet/internal/text"
 )
 
 // part is one duty of a sentence.
@@ -204,11 +205,17 @@ func labelled(raw, label, body string, t []token) bool {
 	if strings.HasSuffix(strings.TrimSpace(body), ".") && t[0].low != "mandatory" && t[0].low != "required" {
 		return false
 	}
-	return strings.HasPrefix(raw, "**") && !described(label) && len(t) >= 2 && !fullSentence(t) && !strings.HasSuffix(strings.TrimSpace(body), ":") && !strings.Contains(body, "](")
+	return (strings.HasPrefix(raw, "**") || termed(raw) != raw) && !described(label) && len(t) >= 2 && !fullSentence(t) && !strings.HasSuffix(strings.TrimSpace(body), ":") && !strings.Contains(body, "](")
 }
 
-// described reports whether a label names a thing that is described, such as a command or a document.
+// describing are labels that say what about a thing is described behind them.
+var describing = text.Words("purpose description what when where example examples location output input returns result results summary meaning usage effect")
+
+// described reports whether a label names a thing that is described, such as a command or a document, or what is said about it.
 func described(label string) bool {
+	if describing[strings.ToLower(strings.Trim(label, "*_: "))] {
+		return true
+	}
 	return strings.HasPrefix(label, "`") || strings.HasPrefix(label, "[") || strings.HasPrefix(label, "**`") || strings.HasPrefix(label, "**[")
 }
 

@@ -49,7 +49,7 @@ const (
 var (
 	restrictions = map[string]where{"rules": rules, "policy": policy, "behind": behind, "item": item}
 	tests        = map[string]test{
-		"affirmed": affirmed, "bounded": bounded, "extent": extent, "prescribed": prescribed, "demanding": demanding, "denied": denied, "due": due, "joined": joined, "needed": needed, "only": only,
+		"affirmed": affirmed, "bounded": bounded, "extent": extent, "prescribed": prescribed, "demanding": demanding, "denied": denied, "due": due, "joined": joined, "named": namedOffice, "needed": needed, "only": only,
 		"ours": ours, "refused": refused, "unwanted": unwanted, "used": used, "verbNext": verbNext,
 	}
 	meanings = map[string]Means{

@@ -69,6 +69,7 @@ const (
 	ByPermission              // may, is allowed to
 	ByLabel                   // "Naming: short words" below a heading such as conventions
 	ByStatement               // "Access is reviewed every year.", "Staff will ..."
+	ByBox                     // item with a box to tick, in a text of rules
 	byLast
 )
 

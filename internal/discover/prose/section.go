@@ -8,7 +8,7 @@ import (
 	"tenet/internal/rule"
 )
 
-// ordersAround reports whether a third of the items of the list that item i is in are surely orders.
+// ordersAround reports whether a third of the items of the list that item i is in are surely orders or demands, and one an order.
 func (f *finder) ordersAround(i int) bool {
 	same := func(k int) bool {
 		return k >= 0 && k < len(f.list) && f.list[k].Kind == blocks.Item && f.list[k].Lead == f.list[i].Lead && slices.Equal(f.list[k].Section, f.list[i].Section)
@@ -20,24 +20,36 @@ func (f *finder) ordersAround(i int) bool {
 	if known, ok := f.orders[from]; ok {
 		return known
 	}
-	orders, verbs, k := 0, 0, from
+	orders, bound, verbs, k := 0, 0, 0, from
 	for ; k-from < maxList && same(k); k++ {
 		_, body := cutLabel(f.list[k].Text[:min(len(f.list[k].Text), maxSentence)])
 		t := tokenize(unnumbered(body))
 		if len(t) > 1 && commands(t) {
 			orders++
+		} else if len(t) > 2 && demandsIn(t) {
+			bound++
 		}
 		if len(t) > 2 && verb(t[0].low) {
 			verbs++
 		}
 	}
 	n := k - from
-	f.orders[from] = orders > 0 && (3*orders >= n || verbs == n && n > 2)
+	f.orders[from] = orders > 0 && (3*(orders+bound) >= n || verbs == n && n > 2)
 	return f.orders[from]
 }
 
 // maxList bounds the items of a list that say what its others are.
 const maxList = 64
+
+// demandsIn reports whether a sentence demands or advises something in so many words.
+func demandsIn(t []token) bool {
+	for i := range t {
+		if r, ok := modal(t, i, place{genre: Policy, item: true}); ok && t[i].low != "" && (r.means == ByBinding || r.means == ByAdvice) {
+			return true
+		}
+	}
+	return false
+}
 
 // commands reports whether an item surely is an order.
 func commands(t []token) bool {
@@ -141,13 +153,15 @@ func goesOn(t []token) bool {
 	return len(t) > 1 && (participles[w] || copulas[w] || strings.HasSuffix(w, "ed") && !auxiliaries[at(t, 1)] && !fullSentence(t))
 }
 
-// limits reports whether an item is nothing but a limit: "Up to 20 parcels a day".
+// limits reports whether an item is nothing but a limit: "Up to 20 parcels a day", "One parcel per guest".
 func limits(t []token) bool {
 	k := 2
 	switch {
 	case is(t, 0, "up", "to"), is(t, 0, "at", "most"), is(t, 0, "at", "least"):
 	case is(t, 0, "no", "more", "than"), is(t, 0, "no", "less", "than"), is(t, 0, "a", "maximum", "of"), is(t, 0, "a", "minimum", "of"):
 		k = 3
+	case at(t, 0) == "one":
+		return len(t) <= 8 && within(t, 0, 6, func(k int) bool { return t[k].low == "per" }) // "One change per commit"
 	case at(t, 0) == "minimum" || at(t, 0) == "maximum":
 		k = 1
 	default:

@@ -75,6 +75,9 @@ func acts(t []token, c place) (reading, bool) {
 		if auxiliaries[w] || copulas[w] || subordinators[w] || w == "who" || w == "that" || w == "which" || t[i].before != 0 && t[i].before != ',' {
 			return r, false
 		}
+		if k := headOf(t, i); k >= 0 {
+			who = t[k].low
+		}
 		if t[i].before != 0 || !bound[who] && !organs[who] && !(adverbs[who] && i > 1 && (bound[t[i-2].low] || organs[t[i-2].low])) {
 			continue
 		}
@@ -89,13 +92,29 @@ func acts(t []token, c place) (reading, bool) {
 			continue
 		}
 		whole := t[0].low == "the" && i == 2 && plainOrgan(who)
-		if next := at(t, i+1); !whole && !determiners[next] && !objects[next] && !opens[next] && !timed(t, i) {
+		if next := at(t, i+1); !whole && !determiners[next] && !objects[next] && !opens[next] && !organs[next] && !bound[next] && !(next == "and" && lexicon.Third(at(t, i+2)) != "") && !timed(t, i) {
 			continue
 		}
 		r.phrase, r.at = who+" "+w, i
 		return r, true
 	}
 	return r, false
+}
+
+// headOf returns the word that a subject with "of" before the verb at i is about: "The owner of each resource reviews ..."; -1 if it is none.
+func headOf(t []token, i int) int {
+	for k := i - 2; k > 0 && k >= i-5; k-- {
+		switch {
+		case t[k].before != 0 || t[k+1].before != 0:
+			return -1
+		case t[k].low == "of":
+			if bound[t[k-1].low] || plainOrgan(t[k-1].low) {
+				return k - 1
+			}
+			return -1
+		}
+	}
+	return -1
 }
 
 // plainOrgan reports whether a word is one for somebody in office, and not for a crowd that just is as it is.

@@ -34,9 +34,18 @@ var asideSections = []string{
 // ruleSections are headings of rules, below which an item without a verb is one, too.
 var ruleSections = []string{"rule", "convention", "standard", "guideline", "code style", "coding style", "style guide", "style", "requirement", "best practice", "idiom"}
 
+// namingLeads are leads to lists of how things are named or written.
+var namingLeads = []string{"naming", "convention", "code style", "coding style", "format"}
+
 // silent reports whether the innermost heading announces no rules.
 func silent(section []string) bool {
-	return announced(section, silentSections) || len(section) > 0 && silentTitles[strings.ToLower(strings.TrimSpace(section[len(section)-1]))]
+	return announced(section, silentSections) && !acted(section[len(section)-1]) || len(section) > 0 && silentTitles[strings.ToLower(strings.TrimSpace(section[len(section)-1]))]
+}
+
+// acted reports whether a heading says what to do, so that it announces nothing: "Compile definitions".
+func acted(heading string) bool {
+	t := tokenize(unnumbered(heading))
+	return len(t) > 1 && verbs[t[0].low] && !noun(t[0].low)
 }
 
 // factual reports whether the innermost heading announces facts.
@@ -58,7 +67,7 @@ func announced(section, list []string) bool {
 			if at < 0 {
 				break
 			}
-			if at += from; at == 0 || last[at-1] == ' ' {
+			if at += from; (at == 0 || last[at-1] == ' ') && !strings.HasPrefix(last[at+len(s):], "d ") { // not "structured analysis"
 				return true
 			}
 			from = at + 1

@@ -43,7 +43,9 @@ func (a *Archive) Prune(keep Retention) job.Handler {
 		}
 		var errs []error
 		for i, p := range projects {
+			began := time.Now()
 			errs = append(errs, a.prune(ctx, p.ID, keep))
+			job.Rest(ctx, began, len(projects))
 			progress(i+1, len(projects))
 		}
 		return errors.Join(errs...)

@@ -40,7 +40,7 @@ type Result struct {
 }
 
 // Check checks all of a pack by a policy: that no file was changed, that each entry is in the log of a checkpoint that the policy accepts, that the records are
-// those of the entries, and that the rules are those that decided. It reads the pack as it goes on.
+// those of the entries, and that the rules are those that decided. It reads the pack once, from its beginning to its end.
 func Check(r io.ReaderAt, size int64, policy *checkpoint.Policy) (*Result, error) {
 	z, err := zip.NewReader(r, size)
 	if err != nil {

@@ -44,7 +44,7 @@ const format = "tenet evidence pack 1"
 // Source supplies the contents of a pack.
 type Source struct {
 	ProjectID  string
-	Query      string // what was asked for, for people
+	Query      string // the filters of the export, for people
 	Checkpoint store.Checkpoint
 	// Each calls a function with the entries that the pack has, in the order of their numbers. withheld entries are for administrators: their bodies are left out.
 	Each func(ctx context.Context, fn func(e *store.AuditEntry, withheld bool) error) error
@@ -451,12 +451,6 @@ func (c *count) figures() *Figures {
 	}
 	f.RuleContent = len(c.used)
 	return &f
-}
-
-// sumOf returns the SHA-256 of bytes, in hex.
-func sumOf(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
 }
 
 // same reports whether two values have the same JSON.

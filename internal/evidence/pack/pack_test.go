@@ -4,6 +4,8 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -66,6 +68,12 @@ func newLog(t testing.TB, n, others int) *log {
 		l.add(audit.KindEvaluation, string(verdict), audit.JSON(record))
 	}
 	return l
+}
+
+// sumOf returns the SHA-256 of bytes, in hex.
+func sumOf(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
 }
 
 func (l *log) add(kind, verdict string, body []byte) {

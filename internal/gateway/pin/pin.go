@@ -103,7 +103,7 @@ func (s *Store) Check(tools []json.RawMessage, last bool) (kept []json.RawMessag
 	return kept, notes, err
 }
 
-// compare notes in f what is new. Changed reports whether it did.
+// compare stores new definitions in f, and reports whether it did.
 func (s *Store) compare(f *File, tools []json.RawMessage, last bool) (kept []json.RawMessage, notes []Note, changed bool) {
 	now := s.now().UTC().Truncate(time.Second)
 	if f.FirstSeen.IsZero() {

@@ -201,14 +201,15 @@ func TestResultsAreWithheld(t *testing.T) {
 // A server that ends leaves no client waiting.
 func TestServerEnds(t *testing.T) {
 	g := gate(t, nil)
-	server := &scripted{out: make(chan []byte, 1), answer: func(*message) []string { return nil }}
+	arrived := make(chan struct{})
+	server := &scripted{out: make(chan []byte, 1), answer: func(*message) []string { close(arrived); return nil }}
 	in, client := io.Pipe()
 	out, fromGateway := io.Pipe()
 	ended := make(chan error, 1)
 	go func() { ended <- g.session("x").pump(t.Context(), newLines(in, fromGateway, 1<<20), server) }()
 	go func() {
 		_, _ = io.WriteString(client, `{"jsonrpc":"2.0","id":5,"method":"a"}`+"\n")
-		time.Sleep(50 * time.Millisecond)
+		<-arrived
 		_ = server.Close()
 	}()
 	server2 := newLines(out, io.Discard, 1<<20)
@@ -216,7 +217,6 @@ func TestServerEnds(t *testing.T) {
 	if err != nil || !strings.Contains(string(raw), `"id":5`) || !strings.Contains(string(raw), "ended without an answer") {
 		t.Errorf("%s, %v", raw, err)
 	}
-	_ = server
 	select {
 	case <-ended: //nolint:errcheck // that it ends is what counts
 	case <-time.After(10 * time.Second):

@@ -17,7 +17,7 @@ import (
 // maxAsked bounds the requests of a client that wait for an answer.
 const maxAsked = 10_000
 
-// Session holds what is known of one client's connection.
+// Session is the state of one client's connection.
 type Session struct {
 	g *Gateway
 
@@ -77,7 +77,7 @@ type step struct {
 
 var done = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// fromClient reads a message of the client. An evaluation goes on in the background until ctx ends.
+// fromClient reads a message of the client. An evaluation continues in the background until ctx ends.
 func (s *Session) fromClient(ctx context.Context, raw []byte) *step {
 	m, err := parse(raw)
 	if err != nil {

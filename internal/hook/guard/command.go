@@ -217,7 +217,7 @@ func sharesPipe(a, b *shell.Command) bool {
 	})
 }
 
-// Bounds of a pattern of files: the entries of its folder, and the files that are looked at.
+// Bounds of a pattern of files: the entries of its folder, and the files that match.
 const (
 	maxFolder  = 2000
 	maxMatches = 200
@@ -293,7 +293,7 @@ func after(text, sep string) string {
 	return rest
 }
 
-// maxRead is the most bytes of a file that is looked at for lines of Tenet.
+// maxRead bounds the size of a file that is searched for lines of Tenet, in bytes.
 const maxRead = 1 << 20
 
 func readFile(name string) *string {

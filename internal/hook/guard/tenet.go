@@ -115,7 +115,7 @@ func (v *visit) variable(entry, command string) {
 	case strings.HasPrefix(name, "TENET_"):
 		v.add("it changes the variable %s, by which Tenet is set up or confirmed", show(name))
 	case strings.HasPrefix(name, "GIT_CONFIG"):
-		v.add("it changes the variable %s, by which git can be told to skip its hooks", show(name))
+		v.add("it changes the variable %s, which can make git skip its hooks", show(name))
 	case strings.HasPrefix(name, "CLAUDE_CODE_") || name == "CLAUDE_CONFIG_DIR" || strings.HasPrefix(name, "CLAUDE_") && strings.Contains(name, "HOOK"):
 		v.add("it changes the variable %s, which can turn hooks of Claude Code off", show(name))
 	case name == "CODEX_HOME" || name == "COPILOT_HOME" || name == "GEMINI_CLI_SYSTEM_SETTINGS_PATH":

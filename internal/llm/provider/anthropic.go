@@ -176,6 +176,9 @@ func (anthropic) decode(body []byte) (llm.Response, error) {
 		return resp, errCutOff
 	case "pause_turn":
 		return resp, errTool
+	case "", "end_turn", "stop_sequence", "tool_use": // the only tool takes the answer
+	default:
+		return resp, errEnded
 	}
 	if len(in.Content) == 0 {
 		return resp, errNoAnswer

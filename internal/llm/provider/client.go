@@ -84,6 +84,9 @@ func (c *client) attempt(ctx context.Context, req llm.Request) (llm.Response, er
 		}
 		if r.status == http.StatusOK {
 			c.known.Store(&d)
+			if reportsFailure(r.body) {
+				return llm.Response{}, errReported
+			}
 			return c.wire.decode(r.body)
 		}
 		if complains(r.status) {

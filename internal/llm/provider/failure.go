@@ -70,6 +70,36 @@ func decodeFailure(body []byte) failure {
 	return f
 }
 
+// reportsFailure reports whether an answer of status 200 holds an error beside or instead of a text: gateways send one when a model
+// fails after they have begun to answer. Such a text may be any part of what the model would have said.
+func reportsFailure(body []byte) bool {
+	var in struct {
+		Error   json.RawMessage `json:"error"`
+		Choices []struct {
+			Error json.RawMessage `json:"error"`
+		} `json:"choices"`
+	}
+	if json.Unmarshal(body, &in) != nil {
+		return false // decoding says what is wrong
+	}
+	reported := func(e json.RawMessage) bool {
+		switch string(e) {
+		case "", "null", `""`, "{}", "false":
+			return false
+		}
+		return true
+	}
+	if reported(in.Error) {
+		return true
+	}
+	for _, c := range in.Choices {
+		if reported(c.Error) {
+			return true
+		}
+	}
+	return false
+}
+
 func (f *failure) read(o *errorObject) {
 	f.message = o.Message
 	f.code = strings.Trim(string(o.Code), `"`)

@@ -79,6 +79,34 @@ func TestEveryProviderRefusesBrokenAnswers(t *testing.T) {
 	}
 }
 
+func TestNoProviderTakesATextThatComesWithAnError(t *testing.T) {
+	for what, change := range map[string]func(string) string{
+		"error":          func(s string) string { return `{"error":{"message":"overloaded"},` + s[1:] },
+		"error in words": func(s string) string { return s[:len(s)-1] + `,"error":"overloaded"}` },
+		"other ending": func(s string) string {
+			s = strings.NewReplacer(`"message":{"content":"fine"}}]`, `"message":{"content":"fine"},"finish_reason":"error"}]`, "end_turn", "error", "STOP", "OTHER").Replace(s)
+			return s[:len(s)-1] + `,"done_reason":"unload"}`
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			eachProvider(t, func() http.HandlerFunc {
+				return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, change(answerAny)) }
+			}, provider.Options{}, func(t *testing.T, m provider.Model) {
+				if got, err := m.Complete(t.Context(), request); err == nil {
+					t.Errorf("got %q; want an error", got.Text)
+				}
+			})
+		})
+	}
+	eachProvider(t, func() http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"error":null,`+answerAny[1:]) }
+	}, provider.Options{}, func(t *testing.T, m provider.Model) {
+		if got, err := m.Complete(t.Context(), request); err != nil || got.Text != "fine" {
+			t.Errorf("got %q, %v; an error of null is none", got.Text, err)
+		}
+	})
+}
+
 func TestEveryProviderEndsAStorm(t *testing.T) {
 	for _, status := range []int{429, 500, 503} {
 		var calls atomic.Int32

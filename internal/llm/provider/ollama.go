@@ -126,6 +126,8 @@ func (*ollama) decode(body []byte) (llm.Response, error) {
 		return resp, errTool
 	case !in.Done:
 		return resp, errNoAnswer
+	case in.DoneReason != "" && in.DoneReason != "stop": // such as load and unload
+		return resp, errEnded
 	}
 	return resp, notBlank(resp)
 }

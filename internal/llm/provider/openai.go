@@ -165,15 +165,20 @@ func (openAI) decode(body []byte) (llm.Response, error) {
 		OutputTokens: max(0, in.Usage.CompletionTokens),
 		CachedTokens: max(0, in.Usage.PromptTokensDetails.CachedTokens),
 	}
-	switch reason := in.Choices[0].FinishReason; {
-	case in.Choices[0].Message.Refusal != "" || reason == "content_filter":
+	if in.Choices[0].Message.Refusal != "" {
 		return resp, errRefusal
-	case reason == "length":
+	}
+	switch strings.ToLower(in.Choices[0].FinishReason) {
+	case "", "stop", "eos", "eos_token", "end_turn", "stop_sequence": // compatible servers have words of their own
+		return resp, notBlank(resp)
+	case "content_filter":
+		return resp, errRefusal
+	case "length":
 		return resp, errCutOff
-	case reason == "tool_calls" || reason == "function_call":
+	case "tool_calls", "function_call":
 		return resp, errTool
 	}
-	return resp, notBlank(resp)
+	return resp, errEnded
 }
 
 // What an answer may be instead of one. The response comes along for its token counts.
@@ -181,6 +186,8 @@ var (
 	errNoAnswer = rule.Errorf(rule.CodeInvalid, "the model's server sent no answer")
 	errRefusal  = rule.Errorf(rule.CodeUnavailable, "the model refused to answer")
 	errCutOff   = rule.Errorf(rule.CodeInvalid, "the model's answer was cut off at the limit of output tokens")
+	errEnded    = rule.Errorf(rule.CodeInvalid, "the model's answer did not come to its own end")
+	errReported = rule.Errorf(rule.CodeUnavailable, "the model's server reported an error within its answer")
 	errTool     = rule.Errorf(rule.CodeInvalid, "the model asked for a tool instead of answering")
 )
 

@@ -53,7 +53,7 @@ func (t auditTable) Lock(ctx context.Context, projectID string) (wire.AuditHead,
 // Entries implements store.AuditReader.
 func (t auditTable) Entries(ctx context.Context, projectID string, after int64, limit int) ([]store.AuditEntry, error) {
 	return many(ctx, t.session, chainOf(projectID), "audit entries",
-		"SELECT "+auditColumns+" FROM audit_entries WHERE project_id = ? AND seq > ? ORDER BY seq LIMIT ?", []any{projectID, after, max(limit, 0)}, auditFields)
+		"SELECT "+auditColumns+" FROM audit_entries WHERE project_id = ? AND seq > ? ORDER BY seq"+t.d.limit, []any{projectID, after, max(limit, 0)}, auditFields)
 }
 
 // Get implements store.AuditReader.

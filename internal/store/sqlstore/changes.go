@@ -74,7 +74,7 @@ func (t ruleTable) wholePages(projectID string) nextPage {
 			return rulePage{}
 		}
 		first := last
-		p.err = p.readBodies(ctx, t.session, &last, "id > ? ORDER BY id LIMIT ?", projectID, last, pageSize)
+		p.err = p.readBodies(ctx, t.session, &last, "id > ? ORDER BY id"+t.d.limit, projectID, last, pageSize)
 		ended = len(p.bodies) < pageSize
 		if p.err == nil && len(p.bodies) > 0 {
 			p.err = p.readRelationships(ctx, t, "from_id > ? AND from_id <= ?", projectID, first, last)

@@ -213,7 +213,7 @@ func (t countTable) DeleteOld(ctx context.Context, projectID string, before stor
 			args = append(args, int64(before))
 		}
 		n, err := t.exec(ctx, "drop counts", "DELETE FROM "+d.table+" WHERE project_id = ? AND ("+d.key+") IN (SELECT "+d.key+" FROM "+d.table+
-			" WHERE project_id = ? AND day < ?"+d.more+" LIMIT ?)", append(args, max(limit-total, 0))...)
+			" WHERE project_id = ? AND day < ?"+d.more+t.d.limit+")", append(args, max(limit-total, 0))...)
 		if err != nil {
 			return total, err
 		}

@@ -59,6 +59,9 @@ type dialect struct {
 	unsynced, syncAgain string
 	// planned, if not nil, is an argument before all others that has a statement planned for the values of this call.
 	planned any
+	// limit ends a query with a bound on its rows, for those that run all the time. SQLite compiles a statement with a bare parameter there again each time
+	// that it is run, to plan for its value.
+	limit string
 	// each makes rows, in a column value, of the strings of one parameter, which list makes.
 	each string
 	// fullText is the full-text index of documents.
@@ -99,6 +102,7 @@ type requirement struct {
 func newSQLite() *dialect {
 	d := &dialect{goose: goose.DialectSQLite3, schema: sqliteSchema, reading: &sql.TxOptions{ReadOnly: true}, writing: &sql.TxOptions{}}
 	d.types.Text, d.types.Blob, d.types.Serial = "TEXT", "BLOB", "INTEGER PRIMARY KEY AUTOINCREMENT"
+	d.limit = " LIMIT 0 + ?"
 	// In WAL mode the next synced commit syncs the log with all that these have written, and a log that is cut has whole transactions only.
 	d.unsynced, d.syncAgain = "PRAGMA synchronous = NORMAL", "PRAGMA synchronous = FULL"
 	d.types.Frozen, d.types.Clustered = frozenSQLite, " WITHOUT ROWID"
@@ -158,6 +162,7 @@ func newPostgres() *dialect {
 	d.types.Text, d.types.Blob, d.types.Serial = `TEXT COLLATE "C"`, "BYTEA", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
 	d.types.Frozen = frozenPostgres
 	d.oneOf, d.list = " = ANY (?)", func(s []string) any { return s }
+	d.limit = " LIMIT ?"
 	d.oneOfNumbers, d.numbers = " = ANY (?)", func(n []int64) any { return n }
 	d.unsynced = "SET LOCAL synchronous_commit = off"
 	d.planned = pgx.QueryExecModeCacheDescribe

@@ -144,6 +144,49 @@ func hashOfRow(kind string, values []any) (out store.RowHash) {
 	return out
 }
 
+// AllRows implements store.InForceReader.
+func (t inForceTable) AllRows(ctx context.Context, kind string) (map[string][]store.RowInForce, error) {
+	f, ok := forceTables[kind]
+	if !ok {
+		return nil, fmt.Errorf("sqlstore: %q is no kind of what is in force", kind)
+	}
+	projects, err := many(ctx, t.session, unlocked, "projects with rows in force", "SELECT DISTINCT project_id FROM "+f.table, nil, func(id *string) []any { return []any{id} })
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]store.RowInForce{}
+	for _, id := range projects {
+		chain := chainOfRow(id)
+		if _, done := out[chain]; done {
+			continue
+		}
+		rows, err := t.Rows(ctx, chain, kind, nil)
+		if err != nil {
+			return nil, err
+		}
+		out[chain] = rows
+	}
+	return out, nil
+}
+
+// Ends implements store.InForceReader.
+func (t inForceTable) Ends(ctx context.Context) (map[string]int64, error) {
+	return byKey(ctx, t.session, unlocked, "ends of chains", "SELECT project_id, seq FROM audit_heads WHERE seq > 0", nil, func(id *string, seq *int64) []any { return []any{id, seq} })
+}
+
+// FirstRecorded implements store.InForceReader.
+func (t inForceTable) FirstRecorded(ctx context.Context, projectIDs, kinds []string, upTo int64) (map[string][]store.AuditEntry, error) {
+	in, projects := t.d.in("project_id", projectIDs)
+	of, names := t.d.in("kind", kinds)
+	list, err := many(ctx, t.session, unlocked, "first recorded entries",
+		"SELECT "+auditColumns+" FROM audit_entries WHERE "+in+" AND +seq <= ? AND "+of+" ORDER BY project_id, seq", []any{projects, upTo, names}, auditFields)
+	out := make(map[string][]store.AuditEntry, len(projectIDs))
+	for i := range list {
+		out[list[i].ProjectID] = append(out[list[i].ProjectID], list[i])
+	}
+	return out, err
+}
+
 // nearEntries is how many entries of a chain Recorded looks at one by one. Where more have been added, an index finds those of the kinds.
 const nearEntries = 500
 
@@ -156,7 +199,7 @@ func (t inForceTable) Recorded(ctx context.Context, projectID string, kinds []st
 		seq    int64
 		wanted bool
 	}
-	near, err := many(ctx, t.session, unlocked, "added entries", "SELECT seq, "+in+" FROM audit_entries WHERE project_id = ? AND seq > ? ORDER BY seq LIMIT ?",
+	near, err := many(ctx, t.session, unlocked, "added entries", "SELECT seq, "+in+" FROM audit_entries WHERE project_id = ? AND seq > ? ORDER BY seq"+t.d.limit,
 		[]any{names, projectID, after, nearEntries}, func(e *entry) []any { return []any{&e.seq, &e.wanted} })
 	if err != nil || len(near) == 0 {
 		return nil, after, err
@@ -194,7 +237,7 @@ func (t inForceTable) recordedFar(ctx context.Context, projectID string, kinds [
 	}
 	last = ends[0]
 	for _, kind := range kinds {
-		found, err := many(ctx, t.session, unlocked, "recorded entries", "SELECT seq FROM audit_entries WHERE project_id = ? AND kind = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
+		found, err := many(ctx, t.session, unlocked, "recorded entries", "SELECT seq FROM audit_entries WHERE project_id = ? AND kind = ? AND seq > ? AND seq <= ? ORDER BY seq"+t.d.limit,
 			[]any{projectID, kind, after, last, limit}, number)
 		if err != nil {
 			return 0, nil, err

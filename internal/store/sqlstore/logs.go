@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strconv"
 
 	"tenet/internal/rule"
@@ -25,8 +26,29 @@ func endFields(id *string, e *store.AuditEnd) []any { return []any{id, &e.Seq, &
 
 // Leaves implements store.LogReader.
 func (t logTable) Leaves(ctx context.Context, projectID string, after int64, limit int) ([]wire.AuditHead, error) {
-	return many(ctx, t.session, unlocked, "leaves", "SELECT seq, hash FROM audit_entries WHERE project_id = ? AND seq > ? ORDER BY seq LIMIT ?",
+	return many(ctx, t.session, unlocked, "leaves", "SELECT seq, hash FROM audit_entries WHERE project_id = ? AND seq > ? ORDER BY seq"+t.d.limit,
 		[]any{projectID, after, max(limit, 0)}, func(h *wire.AuditHead) []any { return []any{&h.Seq, &h.Hash} })
+}
+
+// FirstLeaves implements store.LogReader.
+func (t logTable) FirstLeaves(ctx context.Context, projectIDs []string, upTo int64) (map[string][]wire.AuditHead, error) {
+	out := make(map[string][]wire.AuditHead, len(projectIDs))
+	for part := range slices.Chunk(projectIDs, pageSize) {
+		in, list := t.d.in("project_id", part)
+		err := t.each(ctx, "leaves", "SELECT project_id, seq, hash FROM audit_entries WHERE "+in+" AND seq <= ? ORDER BY project_id, seq", []any{list, upTo}, func(rows *sql.Rows) error {
+			var id string
+			var h wire.AuditHead
+			if err := rows.Scan(&id, &h.Seq, &h.Hash); err != nil {
+				return err
+			}
+			out[id] = append(out[id], h)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // Tile implements store.LogReader.

@@ -1,5 +1,16 @@
 // Package sqlstore implements package store on SQLite and PostgreSQL. The SQL is written once; a dialect holds the few
 // differences. Times are stored as microseconds since the Unix epoch, rules and records as JSON.
+//
+// # Where things are
+//
+//	store.go, open.go       opening a database; tables.go lists the nouns
+//	query.go, rows.go, statement.go  running statements: sessions, reading rows, statements for many rows
+//	dialect.go              the differences of SQLite and PostgreSQL; fulltext.go those of words
+//	lock.go, limits.go      transactions on PostgreSQL: locks by domain, and ends of what stands still
+//	migrate.go, fresh.go    the schema: migrations/ and schema/
+//	replicas.go, spread.go  reads at replicas; tables spread by project with Citus
+//	NOUN.go                 one noun: its reads, and where they are long its writes in NOUN_write.go
+//	packed.go, tally.go     sums of many counts; sums that show missing rules
 package sqlstore
 
 import (

@@ -93,7 +93,7 @@ func (t submissionTable) DeleteOld(ctx context.Context, projectID string, before
 		"DELETE FROM submissions WHERE project_id = ? AND id IN (SELECT id FROM submissions WHERE project_id = ? AND created_at < ?"+
 			" AND (finished_at IS NOT NULL OR (lease_until < ? AND (length(request) = 0 OR NOT EXISTS (SELECT 1 FROM jobs"+
 			" WHERE jobs.project_id = submissions.project_id AND submissions.owner = ? || jobs.id AND jobs.state IN (?, ?)))))"+
-			" ORDER BY created_at LIMIT ?)",
+			" ORDER BY created_at"+t.d.limit+")",
 		projectID, projectID, micros(before), micros(before), store.JobOwner, store.JobQueued, store.JobRunning, max(limit, 0))
 	return int(n), err
 }

@@ -115,7 +115,7 @@ func (t deliveryTable) Redeliver(ctx context.Context, projectID, policyID string
 	if d, err = t.Get(ctx, projectID, policyID, id); err != nil {
 		return d, err
 	}
-	return d, rule.Errorf(rule.CodeConflict, "delivery %d is still pending; it will be tried again by itself", id)
+	return d, rule.Errorf(rule.CodeConflict, "delivery %d is still pending; it is tried again automatically", id)
 }
 
 // Expire implements store.DeliveryTx.

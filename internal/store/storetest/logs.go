@@ -49,6 +49,10 @@ func testLogs(t *testing.T, f *fixture) {
 	if diff := cmp.Diff([]wire.AuditHead{{Seq: 2, Hash: "h2"}}, leaves); err != nil || diff != "" {
 		t.Errorf("leaves: %v (-want +got):\n%s", err, diff)
 	}
+	first, err := f.s.Logs.FirstLeaves(f.ctx, []string{"p", "none"}, 2)
+	if diff := cmp.Diff(map[string][]wire.AuditHead{"p": {{Seq: 1, Hash: "h1"}, {Seq: 2, Hash: "h2"}}}, first); err != nil || diff != "" {
+		t.Errorf("first leaves: %v (-want +got):\n%s", err, diff)
+	}
 	_, err = f.s.Logs.End(f.ctx, "none")
 	code(t, "end of no project", err, rule.CodeNotFound)
 }

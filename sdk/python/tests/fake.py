@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from dataclasses import dataclass, field
+from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
@@ -90,6 +91,8 @@ class Fake:
                 time.sleep(answer.get("delay_ms", 0) / 1000)
                 data, media = content(answer)
                 headers = {"Content-Type": media, **answer.get("headers", {})} if media else answer.get("headers", {})
+                if "retry_after_date" in answer:
+                    headers = {**headers, "Retry-After": formatdate(time.time() + answer["retry_after_date"], usegmt=True)}
                 self.send_response(answer.get("status", 200))
                 for name, value in headers.items():
                     self.send_header(name, value)

@@ -138,11 +138,34 @@ def test_arguments_that_cannot_be_shown_are_not_run(client: Client) -> None:
         send(float("nan"))
 
 
+def test_no_argument_hides_another(client: Client, limit: str) -> None:
+    @client.guard()
+    def transfer(amount: int, /, **more: object) -> None:
+        raise AssertionError("must not run")
+
+    with pytest.raises(NotEvaluated, match="two of its arguments have the name amount"):
+        transfer(5000, amount=1)
+
+    def local(self: int, amount: int) -> None:
+        raise AssertionError("must not run")
+
+    seen: list[dict[str, object]] = []
+
+    class Seeing(Client):
+        def submit(self, subject: object, **kwargs: object) -> models.SubmissionAnswer:  # type: ignore[override]
+            seen.append(subject["arguments"])  # type: ignore[index]
+            return super().submit(subject, **kwargs)  # type: ignore[arg-type]
+
+    with pytest.raises(Denied):
+        Seeing(client._settings.url, "").guard(tool="transfer")(local)(1, 5000)
+    assert seen == [{"self": 1, "amount": 5000}]
+
+
 def test_arguments_that_change_meanwhile_are_not_run(server: str) -> None:
     class Changing(Client):
         def submit(self, *args: object, **kwargs: object) -> models.SubmissionAnswer:
             amounts.append(5000)
-            return super().submit({"kind": "transaction", "amount": 1, "currency": "EUR", "facts": {"requester": "a", "approver": "b"}})
+            return super().submit({"kind": "tool_call", "tool": "transfer", "arguments": {"amount": 1}})
 
     amounts = [1]
     client = Changing(server, "")

@@ -138,3 +138,8 @@ def test_vector(v: dict[str, Any], client: str) -> None:
         if "body" in sent:
             assert got.body == sent["body"]
     assert len(fake.received) >= len(want.get("sent", []))
+    evaluations = [r for r in fake.received if r.path in ("/api/v1/evaluate", "/api/v1/submissions")]
+    for name in want.get("same", []) + want.get("different", []):
+        values = [r.headers.get(name.lower()) for r in evaluations]
+        assert all(values)
+        assert len(set(values)) == (1 if name in want.get("same", []) else len(evaluations))

@@ -2,7 +2,7 @@
 
 import type { Call, Caller, CallOptions, Settings } from "./call.js";
 import { checkMedia, decode, pauseAfter, problem, read, segment, send, Time } from "./call.js";
-import { DeadlineError } from "./errors.js";
+import { AnswerError, DeadlineError } from "./errors.js";
 import type { GuardOptions } from "./guard.js";
 import { guard } from "./guard.js";
 import type { EvaluateRequest, Evaluation, InputFile, QuickRequest, SubmissionAnswer, SubmissionRequest, SubmissionState } from "./models.js";
@@ -87,8 +87,14 @@ export class Client implements Caller {
   }
 
   /** Evaluates a subject of any kind. */
-  submit(request: SubmissionRequest, options: EvaluateOptions = {}): Promise<SubmissionAnswer> {
-    return this.call({ ...this.#evaluation(submissionsPath, request), headers: submissionName(request, options) }, options, true);
+  async submit(request: SubmissionRequest, options: EvaluateOptions = {}): Promise<SubmissionAnswer> {
+    const { kind } = request.subject;
+    const call = { ...this.#evaluation(submissionsPath, request), headers: submissionName(request, options) };
+    const answer = await this.call<SubmissionAnswer>(call, options, true);
+    if (answer.subject_kind !== kind || (request.submission_id && answer.submission_id !== request.submission_id)) {
+      throw new AnswerError("the server's answer is about another submission than the one sent"); // a permission for something else is none
+    }
+    return answer;
   }
 
   /** Has a subject evaluated in the background; ask for it with wait. */

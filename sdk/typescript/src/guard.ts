@@ -36,6 +36,7 @@ const maxDepth = 64;
 export function guard<A extends unknown[], R>(client: Client, options: GuardOptions<A>, run: (...args: A) => R): (...args: A) => Promise<Awaited<R>> {
   const tool = options.tool ?? run.name;
   if (!tool) throw new TypeError("the function has no name; give guard one with tool");
+  if (new Set(options.names).size !== (options.names?.length ?? 0)) throw new TypeError(`two arguments of ${tool} have the same name`);
   return async function (this: unknown, ...args: A): Promise<Awaited<R>> {
     const before = JSON.stringify(argumentsOf(tool, options, args));
     await check(client, tool, JSON.parse(before) as Record<string, unknown>, options);

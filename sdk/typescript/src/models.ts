@@ -1262,20 +1262,20 @@ export interface Case {
   last_decided_by?: string;
   /** Model that judged in the latest run. */
   last_model?: string;
-  /** Why the latest run came to its result. */
-  last_reasoning?: string;
-  /** Verdict of the latest run: DENY if the sample breaks the rule, regardless of its modality and enforcement. */
-  last_result?: string;
+  /** Why the latest run came to its result; empty before the first one. */
+  last_reasoning: string;
+  /** Verdict of the latest run, null before the first one: DENY if the sample breaks the rule, regardless of its modality and enforcement. */
+  last_result: string | null;
   /** Version of the rule in the latest run. */
   last_rule_version?: number;
-  /** Time of the latest run. */
-  last_run_at?: string;
+  /** Time of the latest run; null before the first one. */
+  last_run_at: string | null;
   /** Label. */
   name: string;
   /** Where the case comes from. */
   origin: "manual" | "generated" | "import" | (string & {});
-  /** Whether last_result equals expected_verdict. */
-  passing?: boolean;
+  /** Whether last_result equals expected_verdict; null before the first run. */
+  passing: boolean | null;
   /** The rule. */
   rule_id: string;
   /** Code snippet, diff or scenario text. */

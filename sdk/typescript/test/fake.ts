@@ -19,6 +19,7 @@ export interface Answer {
   events?: (Answer & { event?: string; comment?: string; rule?: Fields })[];
   fill?: number;
   delay_ms?: number;
+  retry_after_date?: number;
   cut?: number;
   drop?: boolean;
 }
@@ -78,6 +79,7 @@ export async function fake(answers: Answer[]): Promise<{ url: string; received: 
     if (a.delay_ms) await sleep(a.delay_ms);
     const [body, media] = content(a);
     const headers: Record<string, string> = { ...(media ? { "Content-Type": media } : {}), ...a.headers, Connection: "close" };
+    if (a.retry_after_date !== undefined) headers["Retry-After"] = new Date(Date.now() + a.retry_after_date * 1000).toUTCString();
     const data = Buffer.from(body);
     headers["Content-Length"] = String(a.cut ? 100_000 : (a.fill ?? 0) + data.length);
     res.writeHead(a.status ?? 200, headers);

@@ -128,6 +128,7 @@ test("arguments that cannot be shown are not run", async () => {
   }
   const positional = client.guard({ tool: "send" }, (_a: string, _b: string) => assert.fail("must not run"));
   await assert.rejects(positional("a", "b"), /names/);
+  assert.throws(() => client.guard({ tool: "send", names: ["a", "a"] }, (_a: number, _b: number) => undefined), /same name/);
 });
 
 test("arguments that change meanwhile are not run", async () => {

@@ -20,6 +20,8 @@ interface Vector {
   answers: Answer[];
   expect: {
     requests?: number;
+    same?: string[];
+    different?: string[];
     sent?: { method?: string; path?: string; query?: Fields; headers?: Record<string, string | null>; body?: unknown }[];
     verdict?: string;
     slug?: string;
@@ -120,6 +122,12 @@ for (const { file, v } of all) {
         for (const [name, value] of Object.entries(sent.headers ?? {})) assert.equal(got.headers[name.toLowerCase()] ?? null, value);
         if (sent.body) assert.deepEqual(got.body, sent.body);
       });
+      const evaluations = server.received.filter((r) => r.path === "/api/v1/evaluate" || r.path === "/api/v1/submissions");
+      for (const name of [...(want.same ?? []), ...(want.different ?? [])]) {
+        const values = evaluations.map((r) => r.headers[name.toLowerCase()]);
+        assert.ok(values.every(Boolean));
+        assert.equal(new Set(values).size, want.same?.includes(name) ? 1 : evaluations.length);
+      }
     } finally {
       await server.close();
     }

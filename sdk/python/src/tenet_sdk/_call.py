@@ -272,6 +272,14 @@ def flaw(e: models.Evaluation | models.SubmissionAnswer) -> str:
     return ""
 
 
+def about(sent: Mapping[str, Any], a: models.SubmissionAnswer) -> models.SubmissionAnswer:
+    """Refuses an answer about another submission than the one sent: a permission for something else is none."""
+    kind = msgspec.to_builtins(sent["subject"]).get("kind")
+    if a.subject_kind != kind or sent.get("submission_id") not in (None, "", a.submission_id):
+        raise errors.AnswerError("the server's answer is about another submission than the one sent")
+    return a
+
+
 def _overall(e: models.Evaluation | models.SubmissionAnswer) -> str:
     """The verdict that follows from all that an evaluation holds."""
     counted = {v.verdict for v in e.rule_verdicts if v.enforcement != "shadow" and v.waiver is None}

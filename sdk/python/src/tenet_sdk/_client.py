@@ -15,7 +15,7 @@ import httpx
 import msgspec
 
 from . import errors, models
-from ._call import Answer, File, Request, Settings, lost, prepare
+from ._call import Answer, File, Request, Settings, about, lost, prepare
 from ._operations import AsyncOperations, Operations
 from ._stream import Events
 from .guard import Guard, GuardOptions
@@ -201,7 +201,8 @@ class Client:
             {"subject": subject, "scope": scope, "mode": mode, "max_rules": max_rules, "severity_min": severity_min, "node_id": node_id,
              "environment": environment, "submission_id": submission_id},
         )  # fmt: skip
-        return self.call("POST", _SUBMIT, models.SubmissionAnswer, body=sent, query=_PROJECT, headers=_name(idempotency_key, sent), again=True)
+        answer = self.call("POST", _SUBMIT, models.SubmissionAnswer, body=sent, query=_PROJECT, headers=_name(idempotency_key, sent), again=True)
+        return about(sent, answer)
 
     def submit_later(
         self, subject: Subject, *, scope: str | None = None, submission_id: str | None = None, idempotency_key: str | None = None
@@ -471,7 +472,8 @@ class AsyncClient:
             {"subject": subject, "scope": scope, "mode": mode, "max_rules": max_rules, "severity_min": severity_min, "node_id": node_id,
              "environment": environment, "submission_id": submission_id},
         )  # fmt: skip
-        return await self.call("POST", _SUBMIT, models.SubmissionAnswer, body=sent, query=_PROJECT, headers=_name(idempotency_key, sent), again=True)
+        answer = await self.call("POST", _SUBMIT, models.SubmissionAnswer, body=sent, query=_PROJECT, headers=_name(idempotency_key, sent), again=True)
+        return about(sent, answer)
 
     async def submit_later(
         self, subject: Subject, *, scope: str | None = None, submission_id: str | None = None, idempotency_key: str | None = None

@@ -219,11 +219,15 @@ class Guard:
         bound.apply_defaults()
         arguments = dict(bound.arguments)
         first = next(iter(signature.parameters), "")
-        if first in ("self", "cls") and "." in function.__qualname__:
+        owner = function.__qualname__.rpartition(".")[0]
+        if first in ("self", "cls") and owner and not owner.endswith("<locals>"):
             del arguments[first]
         for p in signature.parameters.values():
             if p.kind is p.VAR_KEYWORD:
-                arguments.update(arguments.pop(p.name))
+                more = arguments.pop(p.name)
+                if same := arguments.keys() & more.keys():  # def f(a, /, **more) takes f(1, a=2): one of both would be hidden
+                    raise errors.NotEvaluated(f"{name} was not run: two of its arguments have the name {min(same)}")
+                arguments.update(more)
         return Call.of(name, arguments, self._options)
 
     def _unchanged(self, call: Call, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -1719,20 +1719,20 @@ class Case(Struct, kw_only=True, omit_defaults=True):
     """check, model or none."""
     last_model: str | None = None
     """Model that judged in the latest run."""
-    last_reasoning: str | None = None
-    """Why the latest run came to its result."""
-    last_result: str | None = None
-    """Verdict of the latest run: DENY if the sample breaks the rule, regardless of its modality and enforcement."""
+    last_reasoning: str
+    """Why the latest run came to its result; empty before the first one."""
+    last_result: str | None
+    """Verdict of the latest run, null before the first one: DENY if the sample breaks the rule, regardless of its modality and enforcement."""
     last_rule_version: int | None = None
     """Version of the rule in the latest run."""
-    last_run_at: datetime | None = None
-    """Time of the latest run."""
+    last_run_at: datetime | None
+    """Time of the latest run; null before the first one."""
     name: str
     """Label."""
     origin: str
     """Where the case comes from."""
-    passing: bool | None = None
-    """Whether last_result equals expected_verdict."""
+    passing: bool | None
+    """Whether last_result equals expected_verdict; null before the first run."""
     rule_id: str
     """The rule."""
     sample_input: str
