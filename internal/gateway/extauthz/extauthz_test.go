@@ -28,9 +28,15 @@ func request(method, path, body string, extensions map[string]string) *authv3.Ch
 
 func TestOnlyAClearAllowPasses(t *testing.T) {
 	answer := func(status int, body string) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) {
+		return func(w http.ResponseWriter, r *http.Request) {
+			var sent struct {
+				Subject struct {
+					Kind string `json:"kind"`
+				} `json:"subject"`
+			}
+			_ = json.NewDecoder(r.Body).Decode(&sent)
 			w.WriteHeader(status)
-			_, _ = io.WriteString(w, body)
+			_, _ = io.WriteString(w, strings.ReplaceAll(body, "SENT", sent.Subject.Kind))
 		}
 	}
 	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file"}}`
@@ -38,9 +44,9 @@ func TestOnlyAClearAllowPasses(t *testing.T) {
 		api    http.Handler
 		passes bool
 	}{
-		"allow":             {answer(200, `{"evaluation_id":"x","overall_verdict":"ALLOW","rule_verdicts":[]}`), true},
-		"deny":              {answer(200, `{"evaluation_id":"x","overall_verdict":"DENY","rule_verdicts":[]}`), false},
-		"rules left out":    {answer(200, `{"evaluation_id":"x","overall_verdict":"ALLOW","rule_verdicts":[],"coverage":{"rules_cut":1}}`), false},
+		"allow":             {answer(200, `{"evaluation_id":"x","overall_verdict":"ALLOW","subject_kind":"SENT","rule_verdicts":[]}`), true},
+		"deny":              {answer(200, `{"evaluation_id":"x","overall_verdict":"DENY","subject_kind":"SENT","rule_verdicts":[]}`), false},
+		"rules left out":    {answer(200, `{"evaluation_id":"x","overall_verdict":"ALLOW","subject_kind":"SENT","rule_verdicts":[],"coverage":{"rules_cut":1}}`), false},
 		"nothing":           {answer(200, `{}`), false},
 		"half an answer":    {answer(200, `{"overall_verdict":"ALLOW","rule_ver`), false},
 		"a wrong key":       {answer(401, `{"title":"Credentials","code":"unauthenticated","detail":"no such key"}`), false},

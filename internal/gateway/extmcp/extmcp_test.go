@@ -2,10 +2,12 @@ package extmcp_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -41,21 +43,28 @@ func asking(t *testing.T, api http.Handler) extmcppb.ExtMcpClient {
 
 func TestOnlyAClearAllowPasses(t *testing.T) {
 	answer := func(status int, body string) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) {
+		return func(w http.ResponseWriter, r *http.Request) {
+			var sent struct {
+				Subject struct {
+					Kind string `json:"kind"`
+				} `json:"subject"`
+			}
+			_ = json.NewDecoder(r.Body).Decode(&sent)
 			w.WriteHeader(status)
-			_, _ = io.WriteString(w, body)
+			_, _ = io.WriteString(w, strings.ReplaceAll(body, "SENT", sent.Subject.Kind))
 		}
 	}
 	for name, c := range map[string]struct {
 		api    http.Handler
 		passes bool
 	}{
-		"allow":             {answer(200, `{"evaluation_id":"x","overall_verdict":"ALLOW","rule_verdicts":[]}`), true},
-		"deny":              {answer(200, `{"evaluation_id":"x","overall_verdict":"DENY","rule_verdicts":[]}`), false},
-		"rules left out":    {answer(200, `{"evaluation_id":"x","overall_verdict":"ALLOW","rule_verdicts":[],"coverage":{"rules_cut":1}}`), false},
+		"allow":             {answer(200, `{"evaluation_id":"x","overall_verdict":"ALLOW","subject_kind":"SENT","rule_verdicts":[]}`), true},
+		"deny":              {answer(200, `{"evaluation_id":"x","overall_verdict":"DENY","subject_kind":"SENT","rule_verdicts":[]}`), false},
+		"another subject":   {answer(200, `{"evaluation_id":"x","overall_verdict":"ALLOW","subject_kind":"document","rule_verdicts":[]}`), false},
+		"rules left out":    {answer(200, `{"evaluation_id":"x","overall_verdict":"ALLOW","subject_kind":"SENT","rule_verdicts":[],"coverage":{"rules_cut":1}}`), false},
 		"nothing":           {answer(200, `{}`), false},
 		"half an answer":    {answer(200, `{"overall_verdict":"ALLOW","rule_ver`), false},
-		"a contradiction":   {answer(200, `{"evaluation_id":"x","overall_verdict":"ALLOW","rule_verdicts":[{"rule_id":"r","verdict":"DENY"}]}`), false},
+		"a contradiction":   {answer(200, `{"evaluation_id":"x","overall_verdict":"ALLOW","subject_kind":"SENT","rule_verdicts":[{"rule_id":"r","verdict":"DENY"}]}`), false},
 		"a wrong key":       {answer(401, `{"title":"Credentials","code":"unauthenticated","detail":"no such key"}`), false},
 		"an internal error": {answer(500, "boom"), false},
 		"a page":            {answer(200, "<html>"), false},
