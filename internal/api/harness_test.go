@@ -286,7 +286,7 @@ func newNodeOn(t testing.TB, s store.Store, configure ...func(*config)) *node {
 		Search:    search.New(search.Config{Views: live, Logger: logger, Conflicts: conflicts.Open}),
 		Documents: document.New(document.Config{Store: document.Store{Updater: s, Documents: s.Documents, Projects: s.Projects, Vectors: s.Vectors}, Views: live, Logger: logger}),
 		Evaluator: evaluate.New(evaluate.Config{
-			Agents: agents, Refuse: func(_ context.Context, projectID string) error { return n.logged.Problem(projectID) }, Views: live, Released: snapshots, Judge: judge.New(judge.Config{}), Queue: job.NewQueue(time.Now), Recorder: writer, Records: evaluate.Store{Updater: s, Audit: s.Audit, Feedback: s.Feedback, Retention: s.Retention, Jobs: s.Jobs, Projects: s.Projects, Rules: s.Rules, Submissions: s.Submissions, TestCases: s.TestCases}, Index: newIndex(s), Checks: check.NewCache(1000), Now: time.Now, Approvals: approvals, Personal: n.privacy,
+			Agents: agents, Refuse: func(_ context.Context, projectID string) error { return n.logged.Problem(projectID) }, Views: live, Released: snapshots, Judge: judge.New(judge.Config{}), Queue: job.NewQueue(time.Now), Recorder: writer, Records: evaluate.Store{Updater: s, Audit: s.Audit, Feedback: s.Feedback, Retention: s.Retention, Parts: s.Parts, Jobs: s.Jobs, Projects: s.Projects, Rules: s.Rules, Submissions: s.Submissions, TestCases: s.TestCases}, Index: newIndex(s), Checks: check.NewCache(1000), Now: time.Now, Approvals: approvals, Personal: n.privacy,
 		}),
 	}
 	cfg.DocumentSearch = search.NewDocuments(search.DocumentConfig{
@@ -379,7 +379,7 @@ func newIndex(s store.Store) *find.Index {
 // judging has a node's rules judged by a model, with all that an evaluator can have.
 func (n *node) judging(model llm.Model, configure ...func(*evaluate.Config)) *evaluate.Evaluator {
 	cfg := evaluate.Config{
-		Views: n.live, Recorder: n.writer, Records: evaluate.Store{Updater: n.store, Audit: n.store.Audit, Retention: n.store.Retention, Feedback: n.store.Feedback, Jobs: n.store.Jobs, Projects: n.store.Projects, Rules: n.store.Rules, Submissions: n.store.Submissions, TestCases: n.store.TestCases}, Index: newIndex(n.store), Checks: check.NewCache(1000), Now: time.Now,
+		Views: n.live, Recorder: n.writer, Records: evaluate.Store{Updater: n.store, Audit: n.store.Audit, Retention: n.store.Retention, Parts: n.store.Parts, Feedback: n.store.Feedback, Jobs: n.store.Jobs, Projects: n.store.Projects, Rules: n.store.Rules, Submissions: n.store.Submissions, TestCases: n.store.TestCases}, Index: newIndex(n.store), Checks: check.NewCache(1000), Now: time.Now,
 		Judge: judge.New(judge.Config{Model: model}), Queue: job.NewQueue(time.Now), Redact: redact.New(),
 	}
 	for _, f := range configure {

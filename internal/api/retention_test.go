@@ -1,18 +1,23 @@
 package api
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"tenet/internal/audit"
 	"tenet/internal/auth"
+	"tenet/internal/evaluate"
 	"tenet/internal/evaluate/record"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/store/pgtest"
+	"tenet/internal/store/sqlstore"
 	"tenet/internal/wire"
 )
 
@@ -253,9 +258,77 @@ func testAnyOrderOfHoldsAndRemovals(t *testing.T, n *node) {
 }
 
 // evaluateArchive returns the records of a node at another time.
+// Records lie in parts of a day, which the jobs make ahead and remove as a whole. The chain and packs of what is gone stay as they are where records go one by one.
+func TestRecordsInParts(t *testing.T) {
+	t.Parallel()
+	s, err := sqlstore.OpenPostgres(t.Context(), pgtest.DSN(t), sqlstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := newNodeOn(t, s)
+	seedEvaluation(n)
+	var clock atomic.Int64
+	clock.Store(time.Now().UnixNano())
+	now := func() time.Time { return time.Unix(0, clock.Load()) }
+	e := n.judging(nil, func(c *evaluate.Config) { c.Now = now })
+	apart := false
+	keep := record.Retention{Records: 3 * 24 * time.Hour, Apart: func(context.Context) (bool, error) { return apart, nil }}
+	prune := func() {
+		t.Helper()
+		if err := e.Prune(keep)(t.Context(), wire.Job{}, func(int, int) {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	parts := func(from, until time.Time, want int) {
+		t.Helper()
+		list, err := s.Parts.List(t.Context())
+		if err != nil || len(list) != want || want > 0 && (!list[0].From.Equal(from) || !list[want-1].Until.Equal(until)) {
+			t.Errorf("parts %v, %v; want %d from %s until %s", list, err, want, from, until)
+		}
+	}
+	ask := func() string { return n.evaluates(fields{"facts": fields{"amount": 2}}).EvaluationID }
+	prune()
+	parts(time.Time{}, time.Time{}, 0) // an older server may still run
+	apart = true
+	prune()
+	const day = 24 * time.Hour
+	today := now().UTC().Truncate(day)
+	parts(today, today.Add(8*day), 8)
+	old := ask()
+	clock.Add(int64(2 * day))
+	young := ask()
+	prune()
+	parts(today, today.Add(10*day), 10)
+	verify := func(pruned int64) {
+		t.Helper()
+		r := into[wire.AuditReport](n.call("GET", "/api/v1/audit/verify", nil).want(http.StatusOK))
+		if len(r.Problems) != 0 || r.Pruned != pruned {
+			t.Errorf("report %+v, want %d bodies pruned and no damage", r, pruned)
+		}
+	}
+	verify(0)
+	clock.Store(today.Add(3*day + day - time.Minute).UnixNano()) // three days later, but the day is not over
+	prune()
+	verify(0)
+	clock.Add(int64(2 * time.Minute))
+	prune()
+	verify(1)
+	parts(today.Add(day), today.Add(12*day), 11)
+	n.call("GET", evaluationsPath+"/"+old, nil).wantProblem(http.StatusNotFound, rule.CodeNotFound)
+	n.call("GET", evaluationsPath+"/"+young, nil).want(http.StatusOK)
+	// Without a limit, those that follow are as long as months.
+	keep.Records = 0
+	clock.Add(int64(10 * day))
+	prune()
+	list, err := s.Parts.List(t.Context())
+	if last := list[len(list)-1]; err != nil || last.Until.Day() != 1 || !last.Until.After(now().Add(7*day)) {
+		t.Errorf("the last part %v, %v; want the end of a month", last, err)
+	}
+}
+
 func evaluateArchive(n *node, now func() time.Time) *record.Archive {
 	s := n.store
 	return record.NewArchive(record.Store{
-		Updater: s, Audit: s.Audit, Feedback: s.Feedback, Projects: s.Projects, Rules: s.Rules, Retention: s.Retention, Edges: s.Edges, TestCases: s.TestCases,
+		Updater: s, Audit: s.Audit, Feedback: s.Feedback, Projects: s.Projects, Rules: s.Rules, Retention: s.Retention, Parts: s.Parts, Edges: s.Edges, TestCases: s.TestCases,
 	}, newIndex(s), now)
 }

@@ -40,6 +40,7 @@ import (
 	"tenet/internal/ingest"
 	"tenet/internal/job"
 	"tenet/internal/judge"
+	"tenet/internal/operate"
 	"tenet/internal/privacy"
 	"tenet/internal/queue"
 	"tenet/internal/redact"
@@ -101,6 +102,8 @@ type parts struct {
 	watch      *watch.Watch
 	// explained checks what the audit log says of the database; nil at an edge.
 	explained func(ctx context.Context, projectID string, kinds ...string) error
+	// apart reports whether all servers can read records that lie in parts of time; nil where none do.
+	apart func(ctx context.Context) (bool, error)
 }
 
 // assemble makes the capabilities.
@@ -243,11 +246,16 @@ func (a *App) assembleJudging(p *parts, registry *prometheus.Registry, jobs job.
 		Views: a.live, Released: snapshots, Recorder: writer, Checks: check.NewCache(maxPrograms), Now: now,
 		Records: evaluate.Store{
 			Updater: s, Audit: fleet.Records{AuditReader: s.Lagging.Audit, Edges: s.Lagging.Edges}, Feedback: s.Lagging.Feedback, Jobs: s.Jobs, Projects: s.Projects, Rules: s.Rules, Retention: s.Retention, Submissions: s.Submissions,
-			TestCases: s.TestCases, Edges: s.Edges,
+			TestCases: s.TestCases, Edges: s.Edges, Parts: s.Parts,
 		},
 		Index: p.index, Judge: judging, Estimate: judging.Estimate, EstimateTriage: judging.EstimateTriage, Fresh: m.newJudge(cfg, log, nil, nil), Queue: jobs, Redact: redact.New(),
 		Subjects: wire.Keep(cfg.RecordSubjects), Documents: p.documents, Publish: p.webhooks.Publish, Refuse: a.recorded.refuse(p.book),
 		Observe: observeStages(registry),
+	}
+	if cfg.DatabaseURL != "" {
+		p.apart = func(ctx context.Context) (bool, error) {
+			return operate.AllRead(ctx, s.Servers, store.BodiesApart, now())
+		}
 	}
 	key := privacy.NewKeyFile("", false) // an edge encrypts nothing
 	if a.edge == nil {
@@ -330,7 +338,7 @@ func (p *parts) handlers(cfg config.Config) map[string]job.Handler {
 		evidence.TileKind:    p.tiler.Handle,
 		record.PruneKind: p.evaluator.Prune(record.Retention{
 			Records: time.Duration(cfg.RecordRetention) * day, Submissions: cfg.SubmissionRetention,
-			Explained: p.explained,
+			Explained: p.explained, Apart: p.apart,
 		}),
 	}
 	maps.Copy(all, p.monitor.Handlers())

@@ -47,42 +47,62 @@ type Pruning struct {
 	Confirm func(ctx context.Context, tx store.Tx) error
 }
 
+// Removal is one that is in the chain: [Announce] makes it.
+type Removal struct {
+	Pruning
+
+	// Through is the last entry whose body is to be removed; 0 for none. From is the one after which that begins.
+	From, Through int64
+}
+
 // Prune removes the bodies of entries of a kind that were recorded before a time, and returns how many. Their entries
 // stay, with the hashes of the bodies, so that Verify works as before. Prune first appends an entry about the removal: any
 // other missing body is damage. It may be interrupted and run again.
 func Prune(ctx context.Context, s store.Updater, chains store.AuditReader, p Pruning) (removed int, err error) {
+	r, removed, err := Announce(ctx, s, chains, p)
+	if err != nil {
+		return removed, err
+	}
+	n, err := r.Finish(ctx, s, chains)
+	return removed + n, err
+}
+
+// Finish removes the bodies of a removal that are still there.
+func (r *Removal) Finish(ctx context.Context, s store.Updater, chains store.AuditReader) (removed int, err error) {
+	return r.drop(ctx, s, chains, r.From, r.Through)
+}
+
+// Announce appends the entry about a removal, unless there is nothing to remove. It first makes up for an earlier one that was interrupted, and returns how many
+// bodies that has removed.
+func Announce(ctx context.Context, s store.Updater, chains store.AuditReader, p Pruning) (r *Removal, removed int, err error) {
 	last, err := lastRemoval(ctx, chains, p.ProjectID, p.Kind)
 	if err != nil {
-		return 0, err
+		return nil, 0, err
 	}
-	if removed, err = p.drop(ctx, s, chains, last.from, last.through); err != nil { // an earlier run may have been interrupted
-		return removed, err
+	if removed, err = p.drop(ctx, s, chains, last.from, last.through); err != nil {
+		return nil, removed, err
 	}
 	old, _, err := chains.Find(ctx, store.AuditFilter{ProjectID: p.ProjectID, Kind: p.Kind, Until: &p.Before, Limit: 1})
 	if err != nil {
-		return removed, err
+		return nil, removed, err
 	}
+	r = &Removal{Pruning: p, From: last.through, Through: last.through}
 	through := last.through
 	if len(old) > 0 {
 		through = max(through, old[0].Seq)
 	}
 	again := last.through > 0 && p.Lifts > last.lifts
 	if through == last.through && !again {
-		return removed, nil
+		return r, removed, nil
 	}
 	body := JSON(Retention{Kind: p.Kind, Through: through, Before: p.Before.UTC(), Lifts: p.Lifts, Again: again})
 	err = s.Update(ctx, func(tx store.Tx) error {
 		return Append(ctx, tx, p.ProjectID, Record{Kind: KindRetention, At: p.Now, Actor: "tenet", Body: body})
 	})
-	if err != nil {
-		return removed, err
+	if r.Through = through; again {
+		r.From = 0
 	}
-	from := last.through
-	if again {
-		from = 0
-	}
-	n, err := p.drop(ctx, s, chains, from, through)
-	return removed + n, err
+	return r, removed, err
 }
 
 // drop removes the bodies of the entries after from up to through, except those that are held.

@@ -42,13 +42,14 @@ type Store struct {
 	Projects    store.ProjectReader
 	Rules       store.RuleReader
 	Retention   store.RetentionReader
+	Parts       store.PartReader // nil for none
 	Edges       store.EdgeReader // nil for none
 	Submissions store.SubmissionReader
 	TestCases   store.TestCaseReader
 }
 
 func (s Store) archive(personal Sealer) record.Store {
-	out := record.Store{Updater: s.Updater, Audit: s.Audit, Feedback: s.Feedback, Projects: s.Projects, Rules: s.Rules, Retention: s.Retention, Edges: s.Edges, TestCases: s.TestCases}
+	out := record.Store{Updater: s.Updater, Audit: s.Audit, Feedback: s.Feedback, Projects: s.Projects, Rules: s.Rules, Retention: s.Retention, Edges: s.Edges, Parts: s.Parts, TestCases: s.TestCases}
 	if personal != nil {
 		out.Personal = personal
 	}

@@ -97,7 +97,7 @@ func (s *Servers) Note(ctx context.Context) error {
 		return nil
 	}
 	one := s.self()
-	data, err := json.Marshal(one)
+	data, err := json.Marshal(written{one, []string{store.BodiesApart}})
 	if err != nil {
 		return err
 	}
@@ -107,6 +107,28 @@ func (s *Servers) Note(ctx context.Context) error {
 		}
 		return tx.Servers.DeleteUnseen(ctx, one.SeenAt.Add(-remember))
 	})
+}
+
+// written is the row of a server: what is shown of it, and what it can read that older versions cannot.
+type written struct {
+	wire.Server
+
+	Reads []string `json:"reads"`
+}
+
+// unsure is how long a server that was not seen may still run, as far as others are concerned that want to write what it might not be able to read.
+const unsure = 10 * patience
+
+// AllRead reports whether all servers of a database can read something that older versions cannot.
+func AllRead(ctx context.Context, servers store.ServerReader, what string, now time.Time) (bool, error) {
+	rows, err := servers.List(ctx)
+	for _, row := range rows {
+		var one written
+		if now.Sub(row.SeenAt) <= unsure && (json.Unmarshal(row.Data, &one) != nil || !slices.Contains(one.Reads, what)) {
+			return false, nil
+		}
+	}
+	return err == nil, err
 }
 
 func (s *Servers) leave(ctx context.Context) {

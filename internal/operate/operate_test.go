@@ -34,6 +34,42 @@ type rows struct {
 	list map[string]store.Server
 }
 
+// Records lie in a form that older versions cannot read only once no server of such a version runs, or may still run.
+func TestWhatAllServersCanRead(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	now := time.Now()
+	can := func(want bool, when time.Time) {
+		t.Helper()
+		got, err := operate.AllRead(t.Context(), s.Servers, store.BodiesApart, when)
+		if err != nil || got != want {
+			t.Errorf("all can read it: %v, %v; want %v", got, err, want)
+		}
+	}
+	can(true, now) // this one has not written its row yet
+	this := operate.NewServers(operate.ServersConfig{
+		Store: operate.Store{Updater: s, Servers: s.Servers}, Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return now },
+		Self: wire.Server{ID: "this"}, Models: func() []wire.ModelHealth { return nil }, Address: func() string { return "" },
+	})
+	if err := this.Note(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	can(true, now)
+	err := s.Update(t.Context(), func(tx store.Tx) error {
+		return tx.Servers.Put(t.Context(), store.Server{ID: "older", StartedAt: now, SeenAt: now, Data: []byte(`{"id":"older","version":"1.0"}`)})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	can(false, now)
+	can(false, now.Add(time.Minute)) // it may stand still
+	can(true, now.Add(time.Hour))
+	list, err := this.List(t.Context())
+	if err != nil || len(list) != 2 {
+		t.Errorf("the list: %+v, %v", list, err)
+	}
+}
+
 // count is the number of rows, and whether one of them has an id.
 func (r *rows) count(id string) (n int, has bool) {
 	r.mu.Lock()

@@ -105,6 +105,7 @@ type Readers struct {
 	Edges        EdgeReader
 	Exports      ExportReader
 	Samples      SampleReader
+	Parts        PartReader
 }
 
 // Tx is a transaction that writes, by noun. It reads its own writes. It is invalid after its callback has returned.
@@ -149,4 +150,5 @@ type Tx struct {
 	Edges        EdgeTx
 	Exports      ExportTx
 	Samples      SampleTx
+	Parts        PartTx
 }

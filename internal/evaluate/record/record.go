@@ -36,6 +36,7 @@ type Store struct {
 	Rules     store.RuleReader
 	Retention store.RetentionReader
 	Edges     store.EdgeReader // nil for none
+	Parts     store.PartReader // nil for none
 	TestCases store.TestCaseReader
 	// Personal opens records that hold personal data encrypted; nil opens none.
 	Personal Opener

@@ -28,70 +28,122 @@ type Retention struct {
 	// Explained returns an error if the audit log does not explain what the database says of the retention of a project, which is then not followed.
 	// It may be nil.
 	Explained func(ctx context.Context, projectID string, kinds ...string) error
+	// Apart reports whether all servers can read records that lie in parts of time. Until then, and if it is nil, none are made.
+	Apart func(ctx context.Context) (bool, error)
 }
 
 // dropBatch is how many submissions one transaction removes.
 const dropBatch = 1000
 
-// Prune returns the handler of the jobs that remove records and submissions after their retention, in all projects. A fault in
-// one project does not stop the others.
+// Prune returns the handler of the jobs that remove records and submissions after their retention, in all projects, and that make the parts of time in which
+// records lie. A fault in one project does not stop the others.
+//
+// All removals are in the chains before anything is removed: parts of time of which no project keeps anything go at once, and then what is left of each project.
 func (a *Archive) Prune(keep Retention) job.Handler {
 	return func(ctx context.Context, _ wire.Job, progress func(done, total int)) error {
 		projects, err := a.store.Projects.List(ctx)
 		if err != nil {
 			return err
 		}
-		var errs []error
-		for i, p := range projects {
-			began := time.Now()
-			errs = append(errs, a.prune(ctx, p.ID, keep))
-			job.Rest(ctx, began, len(projects))
-			progress(i+1, len(projects))
+		parts, err := a.parts(ctx)
+		if err != nil {
+			return err
 		}
-		return errors.Join(errs...)
+		var errs []error
+		all, announced := make([]*pruning, 0, len(projects)), map[string]*audit.Removal{}
+		for _, p := range projects {
+			began := time.Now()
+			one, err := a.announce(ctx, p.ID, keep, parts)
+			job.Rest(ctx, began, len(projects))
+			all, errs = append(all, one), append(errs, err)
+			for _, r := range one.removals {
+				if r.Kind == store.KindApart {
+					announced[p.ID] = r
+				}
+			}
+		}
+		if len(parts) > 0 {
+			_, err := audit.DropParts(ctx, a.store, a.store.Parts, announced)
+			errs = append(errs, err)
+		}
+		for i, one := range all {
+			began := time.Now()
+			if one.ready {
+				errs = append(errs, a.finish(ctx, one, keep))
+			}
+			job.Rest(ctx, began, len(projects))
+			progress(i+1, len(all))
+		}
+		return errors.Join(append(errs, a.makeParts(ctx, keep, all))...)
 	}
 }
 
-func (a *Archive) prune(ctx context.Context, projectID string, server Retention) error {
+// pruning is the removal of what is over its time in one project.
+type pruning struct {
+	projectID string
+	keeping   rule.Retention
+	removals  []*audit.Removal // which are in the chain
+	ready     bool             // nothing has failed so far
+}
+
+// announce puts into the chain of a project what is to be removed.
+func (a *Archive) announce(ctx context.Context, projectID string, server Retention, parts []store.Part) (*pruning, error) {
+	one := &pruning{projectID: projectID}
 	if server.Explained != nil {
 		if err := server.Explained(ctx, projectID, store.RetentionInForce); err != nil {
-			return err
+			return one, err
 		}
 	}
-	keeping, err := a.store.Retention.Get(ctx, projectID)
-	if err != nil {
-		return err
+	var err error
+	if one.keeping, err = a.store.Retention.Get(ctx, projectID); err != nil {
+		return one, err
 	}
 	now := a.now()
 	for _, kind := range []struct {
 		kept, entries string
 		server        time.Duration
 	}{{rule.KeptEvaluations, audit.KindEvaluation, server.Records}, {rule.KeptAgents, audit.KindAgent, 0}} {
-		time := keeping.Keep(kind.kept, kind.server)
+		time := one.keeping.Keep(kind.kept, kind.server)
 		if time == 0 {
 			continue
 		}
 		p := audit.Pruning{ProjectID: projectID, Kind: kind.entries, Before: now.Add(-time), Now: now}
-		if err := a.hold(ctx, &p, &keeping); err != nil {
+		if kind.entries == store.KindApart {
+			p.Before = wholeParts(parts, p.Before)
+		}
+		if err := a.hold(ctx, &p, &one.keeping); err != nil {
+			return one, err
+		}
+		r, _, err := audit.Announce(ctx, a.store, a.store.Audit, p)
+		if err != nil {
+			return one, err
+		}
+		one.removals = append(one.removals, r)
+	}
+	one.ready = true
+	return one, nil
+}
+
+// finish removes what is over its time in a project, and what the index has of it.
+func (a *Archive) finish(ctx context.Context, one *pruning, server Retention) error {
+	for _, r := range one.removals {
+		if _, err := r.Finish(ctx, a.store, a.store.Audit); err != nil {
 			return err
 		}
-		if _, err := audit.Prune(ctx, a.store, a.store.Audit, p); err != nil {
-			return err
-		}
-		if a.store.Edges == nil || kind.entries != audit.KindEvaluation {
+		if a.store.Edges == nil || r.Kind != audit.KindEvaluation {
 			continue
 		}
-		if _, err := audit.PruneEdges(ctx, a.store, a.store.Audit, a.store.Edges, p); err != nil {
+		if _, err := audit.PruneEdges(ctx, a.store, a.store.Audit, a.store.Edges, r.Pruning); err != nil {
 			return err
 		}
 	}
-	if err := a.forget(ctx, projectID, &keeping); err != nil {
+	if err := a.forget(ctx, one.projectID, &one.keeping); err != nil {
 		return err
 	}
-	for time := keeping.Keep(rule.KeptSubmissions, server.Submissions); time > 0; {
+	for time := one.keeping.Keep(rule.KeptSubmissions, server.Submissions); time > 0; {
 		dropped := 0
 		err := a.store.Update(ctx, func(tx store.Tx) (err error) {
-			dropped, err = tx.Submissions.DeleteOld(ctx, projectID, now.Add(-time), dropBatch)
+			dropped, err = tx.Submissions.DeleteOld(ctx, one.projectID, a.now().Add(-time), dropBatch)
 			return err
 		})
 		if err != nil {

@@ -128,15 +128,18 @@ func drop(t testing.TB, name string) {
 	}
 }
 
-// schema identifies the schema of a database by its newest migration and the number of tables and indices.
-const schema = `SELECT (SELECT max(version_id) FROM goose_db_version) || '/' || count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace`
+// schema identifies the schema of a database by its newest migration and the number of tables and indices; partitions do not count.
+const schema = `SELECT (SELECT max(version_id) FROM goose_db_version) || '/' || count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace AND NOT relispartition`
 
-// empty deletes all rows, including those that triggers protect, and resets sequences. For few rows DELETE is faster than TRUNCATE.
+// empty drops partitions, deletes all rows, including those that triggers protect, and resets sequences. For few rows DELETE is faster than TRUNCATE.
 const empty = `DO $$
 DECLARE one record;
 BEGIN
 	PERFORM pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid();
 	SET LOCAL session_replication_role = replica;
+	FOR one IN SELECT c.relname AS name FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace LOOP
+		EXECUTE format('DROP TABLE %I', one.name);
+	END LOOP;
 	FOR one IN SELECT tablename AS name, pg_total_relation_size(quote_ident(tablename)::regclass) AS size FROM pg_tables
 		WHERE schemaname = 'public' AND tablename <> 'goose_db_version' LOOP
 		IF one.size > 1000000 THEN

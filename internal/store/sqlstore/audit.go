@@ -52,13 +52,18 @@ func (t auditTable) Lock(ctx context.Context, projectID string) (wire.AuditHead,
 
 // Entries implements store.AuditReader.
 func (t auditTable) Entries(ctx context.Context, projectID string, after int64, limit int) ([]store.AuditEntry, error) {
-	return many(ctx, t.session, chainOf(projectID), "audit entries",
-		"SELECT "+auditColumns+" FROM audit_entries WHERE project_id = ? AND seq > ? ORDER BY seq"+t.d.limit, []any{projectID, after, max(limit, 0)}, auditFields)
+	return t.withBodies(ctx, chainOf(projectID), "audit entries",
+		"SELECT "+auditColumns+" FROM audit_entries WHERE project_id = ? AND seq > ? ORDER BY seq"+t.d.limit, []any{projectID, after, max(limit, 0)})
 }
 
 // Get implements store.AuditReader.
 func (t auditTable) Get(ctx context.Context, projectID, id string) (store.AuditEntry, error) {
 	e, err := one(ctx, t.session, chainOf(projectID), "audit entry", "SELECT "+auditColumns+" FROM audit_entries WHERE project_id = ? AND id = ?", []any{projectID, id}, auditFields)
+	if err == nil {
+		found := []store.AuditEntry{e}
+		err = t.fetchBodies(ctx, found)
+		return found[0], err
+	}
 	return e, notFound(err, "audit entry", id)
 }
 
@@ -86,7 +91,7 @@ func (t auditTable) Find(ctx context.Context, f store.AuditFilter) ([]store.Audi
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
-		list, err = many(ctx, r, unlocked, "audit entries", page, pageArgs, auditFields)
+		list, err = auditTable{r}.withBodies(ctx, unlocked, "audit entries", page, pageArgs)
 		return err
 	})
 	return list, total, err
@@ -172,10 +177,17 @@ func (t auditTable) Append(ctx context.Context, entries []store.AuditEntry, tree
 	if n < int64(len(heads)/6) {
 		return rule.Errorf(rule.CodeConflict, "an audit chain has moved on; read its head again")
 	}
+	apart, err := t.apart(ctx, entries, args, 12, 8)
+	if err != nil {
+		return err
+	}
 	err = t.execRows(ctx, "append audit entries", "INSERT INTO audit_entries ("+auditColumns+") VALUES ", 12, "", args)
 	if t.d.duplicate(err) {
 		// Only the text of the outer error names columns; users see the inner one.
 		return errors.Join(rule.Errorf(rule.CodeConflict, "an audit entry with this id exists already; give it a new one"), err)
+	}
+	if err == nil && len(apart) > 0 {
+		err = t.putBodies(ctx, apart)
 	}
 	return err
 }

@@ -86,6 +86,11 @@ type dialect struct {
 	spread atomic.Bool
 	// first begins a transaction that writes, where connections cannot have settings; else empty. See [pooled].
 	first string
+	// parts are the parts of time in which bodies lie apart from their entries; nil where none can. Unrouted reports a row for which there is no part.
+	parts    *knownParts
+	unrouted func(error) bool
+	// bodyLength is the length of the body of an entry e of an audit chain, wherever it lies.
+	bodyLength string
 	// limits bound statements where a server may stay silent; nil elsewhere. Renew then makes all connections again.
 	limits *limits
 	renew  func()
@@ -114,7 +119,7 @@ func newSQLite() *dialect {
 		b, _ := json.Marshal(s) // strings always encode
 		return string(b)
 	}
-	d.each, d.fullText = "json_each(?)", fts5{}
+	d.each, d.fullText, d.bodyLength = "json_each(?)", fts5{}, "LENGTH(e.body)"
 	code := func(err error) int {
 		if e, ok := errors.AsType[*sqlite.Error](err); ok {
 			return e.Code()
@@ -141,7 +146,7 @@ func newSQLite() *dialect {
 		return c == sqlite3.SQLITE_CORRUPT || c == sqlite3.SQLITE_NOTADB
 	}
 	no := func(error) bool { return false }
-	d.demoted, d.unsent, d.unsupported = no, no, no
+	d.demoted, d.unsent, d.unsupported, d.unrouted = no, no, no, no
 	d.renew, d.tables = func() {}, "SELECT name, sql FROM sqlite_master WHERE type = 'table'"
 	return d
 }
@@ -198,6 +203,8 @@ func newPostgres() *dialect {
 	d.demoted = func(err error) bool { return code(err) == "25006" || strings.HasPrefix(code(err), "57P") }  // read-only, shutdown
 	d.unsent = pgconn.SafeToRetry
 	d.unsupported = func(err error) bool { return code(err) == "0A000" } // feature_not_supported
+	d.bodyLength = "LENGTH(e.body) + COALESCE((SELECT LENGTH(b.body) FROM audit_bodies AS b WHERE b.project_id = e.project_id AND b.seq = e.seq AND b.at = e.at), 0)"
+	d.parts, d.unrouted = &knownParts{}, func(err error) bool { return code(err) == "23514" } // check_violation
 	d.limits, d.renew = &usual, func() {}
 	return d
 }
@@ -237,11 +244,23 @@ func (d *dialect) arguments(args []any) []any {
 	for _, arg := range args {
 		strs, _ := arg.([]string)
 		numbers, _ := arg.([]int64)
+		if arg == d.planned {
+			break
+		}
 		if max(len(strs), len(numbers)) >= longList {
 			return append([]any{d.planned}, args...)
 		}
 	}
 	return args
+}
+
+// plannedNow returns the arguments of a statement that is planned for their values, whatever it was planned for before: PostgreSQL then leaves out the
+// partitions that have none of them, and does not even lock these.
+func (d *dialect) plannedNow(args ...any) []any {
+	if d.planned == nil {
+		return args
+	}
+	return append([]any{d.planned}, args...)
 }
 
 // frozenSQLite refuses changes of a table by triggers.

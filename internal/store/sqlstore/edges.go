@@ -48,7 +48,7 @@ func (t edgeTable) Entry(ctx context.Context, projectID, id string) (store.Audit
 func (t edgeTable) Spool(ctx context.Context, projectID string, after int64) (store.Spool, error) {
 	var s store.Spool
 	var oldest int64
-	err := t.row(ctx, "spool", "SELECT COUNT(*), COALESCE(SUM(LENGTH(body)), 0), COALESCE(MIN(at), 0) FROM audit_entries WHERE project_id = ? AND seq > ?",
+	err := t.row(ctx, "spool", "SELECT COUNT(*), COALESCE(SUM("+t.d.bodyLength+"), 0), COALESCE(MIN(at), 0) FROM audit_entries AS e WHERE project_id = ? AND seq > ?",
 		[]any{projectID, after}, &s.Entries, &s.Bytes, &oldest)
 	if oldest != 0 {
 		s.Oldest = time.UnixMicro(oldest).UTC()
@@ -59,8 +59,8 @@ func (t edgeTable) Spool(ctx context.Context, projectID string, after int64) (st
 // Oldest implements store.EdgeReader.
 func (t edgeTable) Oldest(ctx context.Context, projectID string, through, bytes int64) (int64, error) {
 	var seq int64
-	err := t.row(ctx, "oldest bodies", `SELECT COALESCE(MIN(seq), ?) FROM (SELECT seq, SUM(LENGTH(body)) OVER (ORDER BY seq) AS bytes
-		FROM audit_entries WHERE project_id = ? AND seq <= ?) AS sums WHERE bytes >= ?`, []any{through, projectID, through, bytes}, &seq)
+	err := t.row(ctx, "oldest bodies", `SELECT COALESCE(MIN(seq), ?) FROM (SELECT seq, SUM(`+t.d.bodyLength+`) OVER (ORDER BY seq) AS bytes
+		FROM audit_entries AS e WHERE project_id = ? AND seq <= ?) AS sums WHERE bytes >= ?`, []any{through, projectID, through, bytes}, &seq)
 	return seq, err
 }
 

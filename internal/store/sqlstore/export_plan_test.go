@@ -75,6 +75,16 @@ func AuditLogPlans(t *testing.T, s store.Store) []AuditLogPlan {
 	return list
 }
 
+// BodyPlans returns the plans of the queries for bodies that lie apart, of entries from one time until another.
+func BodyPlans(t *testing.T, s store.Store, from, until time.Time) map[string]string {
+	plans := map[string]string{}
+	for name, seqs := range map[string][]int64{"a range": {1, 2, 3}, "some": {1, 50}} {
+		query, args := s.Database.(*database).d.bodiesQuery("p", seqs, []int64{micros(from), micros(until)})
+		plans[name] = plan(t, s, "EXPLAIN ", query, args...)
+	}
+	return plans
+}
+
 // OverviewPlans returns the plans of the queries behind the overview that would else walk what grows with the rules, nodes and days.
 func OverviewPlans(t *testing.T, s store.Store) []AuditLogPlan {
 	d := s.Database.(*database).d

@@ -221,8 +221,8 @@ func (t inForceTable) Recorded(ctx context.Context, projectID string, kinds []st
 		until = seqs[limit-1]
 	}
 	if len(seqs) > 0 {
-		list, err = many(ctx, t.session, unlocked, "recorded entries", "SELECT "+auditColumns+" FROM audit_entries WHERE project_id = ? AND seq"+t.d.oneOfNumbers+" ORDER BY seq",
-			[]any{projectID, t.d.numbers(seqs)}, auditFields)
+		list, err = auditTable(t).withBodies(ctx, unlocked, "recorded entries", "SELECT "+auditColumns+" FROM audit_entries WHERE project_id = ? AND seq"+t.d.oneOfNumbers+" ORDER BY seq",
+			[]any{projectID, t.d.numbers(seqs)})
 	}
 	return list, until, err
 }

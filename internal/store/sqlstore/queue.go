@@ -209,10 +209,14 @@ func (t queueTable) PendingApprovals(ctx context.Context, projectID string, now 
 // Unconfirmed implements store.QueueReader.
 func (t queueTable) Unconfirmed(ctx context.Context, projectID string, since time.Time, limit int) ([]store.Waiting, error) {
 	query, args := unconfirmed(projectID, since)
-	return t.waiting(ctx, "evaluations to confirm", query, append(args, limit),
+	list, err := t.waiting(ctx, "evaluations to confirm", query, append(args, limit),
 		func(w *store.Waiting, _ *[2][]byte) []any {
 			return []any{&w.ProjectID, &w.ID, &w.Seq, timeColumn{&w.Since}, &w.By, &w.Pruned}
 		})
+	if err == nil {
+		err = t.findBodies(ctx, list)
+	}
+	return list, err
 }
 
 const markColumns = "project_id, kind, id, assignee, snoozed_until, settled_at, settled_by, note"

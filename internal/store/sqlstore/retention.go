@@ -32,13 +32,7 @@ func (t retentionTable) Get(ctx context.Context, projectID string) (r rule.Reten
 
 // FirstBody implements store.RetentionReader.
 func (t retentionTable) FirstBody(ctx context.Context, projectID, kind string, through int64) (int64, error) {
-	var seq int64
-	err := t.row(ctx, "first body", "SELECT seq FROM audit_entries WHERE project_id = ? AND kind = ? AND seq <= ? AND length(body) > 0 ORDER BY seq LIMIT 1",
-		[]any{projectID, kind, through}, &seq)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return seq, err
+	return auditTable(t).nextBody(ctx, projectID, kind, 0, through)
 }
 
 // Put implements store.RetentionTx.

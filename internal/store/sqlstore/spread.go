@@ -185,7 +185,8 @@ const spreadTables = `WITH own AS (
 				JOIN pg_attribute AS a ON a.attrelid = k.confrelid AND a.attnum = pair.there WHERE pair.here = own.project AND a.attname = 'project_id')
 		UNION ALL SELECT own.oid, 'trigger ' || t.tgname FROM own JOIN pg_trigger AS t ON t.tgrelid = own.oid
 			WHERE NOT t.tgisinternal AND t.tgname NOT LIKE 'truncate\_trigger\_%')
-	SELECT name, oid::bigint, pg_total_relation_size(oid), pg_relation_size(oid), COALESCE((SELECT string_agg(problem, E'\n' ORDER BY problem) FROM found WHERE found.oid = own.oid), ''),
+	SELECT name, oid::bigint, pg_total_relation_size(oid) + COALESCE((SELECT SUM(pg_total_relation_size(relid)) FROM pg_partition_tree(oid) WHERE isleaf), 0)::bigint,
+		pg_relation_size(oid) + COALESCE((SELECT SUM(pg_relation_size(relid)) FROM pg_partition_tree(oid) WHERE isleaf), 0)::bigint, COALESCE((SELECT string_agg(problem, E'\n' ORDER BY problem) FROM found WHERE found.oid = own.oid), ''),
 		COALESCE((SELECT string_agg(other.name, ' ') FROM pg_constraint AS k JOIN own AS other ON other.oid = k.confrelid
 			WHERE k.conrelid = own.oid AND k.contype = 'f' AND k.confrelid <> k.conrelid), '')
 	FROM own ORDER BY name`

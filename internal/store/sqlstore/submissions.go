@@ -103,7 +103,30 @@ func (t auditTable) DropBodies(ctx context.Context, projectID, kind string, afte
 	if err := t.lock(ctx, chainOf(projectID)); err != nil {
 		return after, 0, err
 	}
-	return bodies{"audit_entries", "project_id = ? AND kind = ?", []any{projectID, kind}}.drop(ctx, t.session, after, through, limit, except)
+	done, dropped, err := bodies{"audit_entries", "project_id = ? AND kind = ?", []any{projectID, kind}}.drop(ctx, t.session, after, through, limit, except)
+	if err != nil {
+		return after, 0, err
+	}
+	if t.d.parts != nil && kind == store.KindApart {
+		n, err := t.dropApart(ctx, projectID, after, done, except)
+		if err != nil {
+			return after, 0, err
+		}
+		dropped += n
+	}
+	if dropped > 0 || done == through {
+		return done, dropped, nil
+	}
+	// Where all was removed before, the next bodies may be far away.
+	ahead := min(through, done+lookAhead)
+	next, err := t.nextBody(ctx, projectID, kind, done, ahead)
+	if err != nil {
+		return after, 0, err
+	}
+	if next > 0 {
+		return next - 1, 0, nil
+	}
+	return ahead, 0, nil
 }
 
 // bodies are those of the entries of a table that meet a condition.

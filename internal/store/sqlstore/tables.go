@@ -44,6 +44,7 @@ type (
 	edgeTable       struct{ *session }
 	exportTable     struct{ *session }
 	sampleTable     struct{ *session }
+	partTable       struct{ *session }
 )
 
 // readers returns the readers of a session.
@@ -89,6 +90,7 @@ func (s *session) readers() store.Readers {
 		Edges:        edgeTable{s},
 		Exports:      exportTable{s},
 		Samples:      sampleTable{s},
+		Parts:        partTable{s},
 	}
 }
 
@@ -135,5 +137,6 @@ func (s *session) tx() store.Tx {
 		Edges:        edgeTable{s},
 		Exports:      exportTable{s},
 		Samples:      sampleTable{s},
+		Parts:        partTable{s},
 	}
 }

@@ -110,9 +110,7 @@ func (d *dialect) entriesQuery() string {
 
 // Entries implements store.TermReader.
 func (t termTable) Entries(ctx context.Context, projectID string, seqs []int64) ([]store.AuditEntry, error) {
-	return many(ctx, t.session, chainOf(projectID), "audit entries",
-		t.d.entriesQuery(),
-		[]any{projectID, t.d.numbers(seqs)}, auditFields)
+	return auditTable(t).withBodies(ctx, chainOf(projectID), "audit entries", t.d.entriesQuery(), []any{projectID, t.d.numbers(seqs)})
 }
 
 // Put implements store.TermTx. It writes the mark as it is, which locks it.

@@ -64,6 +64,7 @@ func RunSome(t *testing.T, chosen func(name string) bool, fresh func(t *testing.
 		"submissions":                        testSubmissions,
 		"leases of submissions":              testLeases,
 		"retention":                          testRetention,
+		"bodies in parts of time":            testParts,
 		"feedback":                           testFeedback,
 		"samples":                            testSamples,
 		"runs":                               testRuns,

@@ -1,4 +1,4 @@
--- version 64
+-- version 67
 -- Written by TestAFreshDatabaseIsAsMigrated from the migrations; do not edit.
 CREATE TABLE projects (
 	project_id TEXT PRIMARY KEY,
