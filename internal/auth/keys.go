@@ -20,6 +20,9 @@ import (
 // nodes, and not at all on the node that revoked it.
 const cacheFor = 2 * time.Second
 
+// countTime bounds how long the keys are counted.
+const countTime = 10 * time.Second
+
 // maxCached bounds the cache; a full cache is cleared.
 const maxCached = 10_000
 
@@ -307,11 +310,21 @@ func (k *Keys) Required(ctx context.Context) (bool, error) {
 	return n > 0, err
 }
 
-// count counts the keys that are not revoked, as [Keys.Required] needs it. Those who ask at the same time share an answer.
+// count counts the keys that are not revoked, as [Keys.Required] needs it. Callers at the same time share an answer, and each waits for it until its own
+// context ends.
 func (k *Keys) count(ctx context.Context, now time.Time, generation int) (int, error) {
-	n, err, _ := k.counting.Do(strconv.Itoa(generation), func() (any, error) { return k.countNow(context.WithoutCancel(ctx), now, generation) })
-	count, _ := n.(int)
-	return count, err
+	answer := k.counting.DoChan(strconv.Itoa(generation), func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), countTime) // others wait for it too
+		defer cancel()
+		return k.countNow(ctx, now, generation)
+	})
+	select {
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	case r := <-answer:
+		n, _ := r.Val.(int)
+		return n, r.Err
+	}
 }
 
 func (k *Keys) countNow(ctx context.Context, now time.Time, generation int) (int, error) {
