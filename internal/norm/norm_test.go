@@ -182,7 +182,7 @@ func TestWhoDoesWhat(t *testing.T) {
 			t.Errorf("%q: force %d, negative %v", statement, c.Force, c.Negative)
 		}
 	}
-	// The rest of a sentence whose subject is elsewhere says nothing by itself.
+	// The rest of a sentence whose subject is elsewhere is no demand.
 	if list := norm.Read("We may direct that a rule: (a) does not apply to a person.", rule.Must); len(list) != 1 || list[0].Negative {
 		t.Errorf("%+v", list)
 	}
