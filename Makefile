@@ -6,7 +6,6 @@ SHELL := bash
 
 # The version of the next release, which VERSION holds and nothing else; a program that is not a release has the commit behind it.
 VERSION := $(shell cat VERSION)-dev.$(shell git describe --always --dirty --exclude='*' 2>/dev/null || echo unknown)
-LDFLAGS := -s -w -X tenet/internal/cli.Version=$(VERSION)
 LINTER := bin/golangci-lint
 DEX := bin/dex
 
@@ -56,9 +55,8 @@ demo: build ## Fill a database with a year of an invented company, then serve it
 	@exec bin/tenet serve --listen $(LISTEN) --data '$(DEMO)'
 
 .PHONY: build
-build: ## Build bin/tenet, a static binary
-	@[ -e bin/tenet ] || echo "== building bin/tenet; the first build compiles every library and takes minutes, later ones seconds" >&2
-	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/tenet ./cmd/tenet
+build: ## Build bin/tenet, a static binary; without Go, take it from a release (TENET_RELEASES=address)
+	@scripts/build.sh bin/tenet '$(VERSION)'
 
 # The race detector needs cgo. SQLite, which is C turned into Go, runs without it: its memory is its own, and to watch it takes a third
 # of all the time of a program that opens a database. Vet runs once, in verify, with the other linters. Three programs run at once, since

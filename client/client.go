@@ -32,7 +32,7 @@ type (
 	// Evaluate asks for an evaluation of a diff, files or facts.
 	Evaluate = client.Evaluate
 	// Quick asks about an action in plain words.
-	Quick = wire.QuickRequest
+	Quick = client.Quick
 	// Submit asks for an evaluation of a subject of any kind, under a name.
 	Submit = client.Submit
 	// Applicable asks which rules would apply.

@@ -56,6 +56,24 @@ func released(t *testing.T, version string) (name string, archive []byte) {
 	return folder + ".tar.gz", packed.Bytes()
 }
 
+// releases serves an archive under several addresses, each with its own checksums.txt.
+func releases(t *testing.T, version, name string, archive []byte, sums map[string]string) *httptest.Server {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		release, file, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/download/v"+version+"/")
+		switch {
+		case file == name && sums[release] != "":
+			_, _ = w.Write(archive)
+		case file == "checksums.txt":
+			_, _ = w.Write([]byte(sums[release]))
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
 // action carries out the steps of action.yml as a runner does, and returns the exit code of the one that fails and what they print.
 func action(t *testing.T, repository string, inputs map[string]string, environ ...string) (code int, printed string) {
 	t.Helper()
@@ -130,18 +148,7 @@ func TestActionWithARelease(t *testing.T) {
 	pin := hex.EncodeToString(sum[:])
 	wrong := strings.Repeat("0", 64)
 	sums := map[string]string{"good": pin + "  " + name + "\n", "replaced": wrong + "  " + name + "\n", "empty": "\n"}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		release, file, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/download/v"+version+"/")
-		switch {
-		case file == name && sums[release] != "":
-			_, _ = w.Write(archive)
-		case file == "checksums.txt":
-			_, _ = w.Write([]byte(sums[release]))
-		default:
-			http.NotFound(w, r)
-		}
-	}))
-	defer server.Close()
+	server := releases(t, version, name, archive, sums)
 
 	repository := t.TempDir()
 	git := func(args ...string) {

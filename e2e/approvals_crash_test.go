@@ -115,7 +115,7 @@ func (w *approvals) count() int {
 
 // one asks for an approval of an action, approves it, and lets two callers race to use it.
 func (w *approvals) one(ctx context.Context, ci, ann *client.Client, action string) error {
-	e, err := ci.EvaluateQuick(ctx, wire.QuickRequest{Action: action, ApprovalAsk: wire.ApprovalAsk{RequestApproval: true}})
+	e, err := ci.EvaluateQuick(ctx, client.Quick{Action: action, ApprovalAsk: wire.ApprovalAsk{RequestApproval: true}})
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (w *approvals) one(ctx context.Context, ci, ann *client.Client, action stri
 	for i := range errs {
 		racing.Go(func() {
 			var e *rule.Evaluation
-			if e, errs[i] = ci.EvaluateQuick(ctx, wire.QuickRequest{Action: action}); errs[i] == nil && e.OverallVerdict == rule.Allow {
+			if e, errs[i] = ci.EvaluateQuick(ctx, client.Quick{Action: action}); errs[i] == nil && e.OverallVerdict == rule.Allow {
 				w.mu.Lock()
 				defer w.mu.Unlock()
 				w.allowed[action] = append(w.allowed[action], e.EvaluationID)
@@ -169,7 +169,7 @@ func (w *approvals) examine(t *testing.T, ci *client.Client) {
 			want = rule.Allow
 		}
 		for _, want := range []rule.Verdict{want, rule.NeedsConfirmation} {
-			if e, err := ci.EvaluateQuick(t.Context(), wire.QuickRequest{Action: action}); err != nil || e.OverallVerdict != want {
+			if e, err := ci.EvaluateQuick(t.Context(), client.Quick{Action: action}); err != nil || e.OverallVerdict != want {
 				t.Fatalf("%s, the approval %s: %v, want %s: %v", action, a.State, e, want, err)
 			}
 		}

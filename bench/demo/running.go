@@ -199,6 +199,6 @@ func use(ctx context.Context, y *year, secret string) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.EvaluateQuick(ctx, wire.QuickRequest{Action: "Publish the release notes"})
+	_, err = c.EvaluateQuick(ctx, client.Quick{Action: "Publish the release notes"})
 	return err
 }

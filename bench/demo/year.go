@@ -220,7 +220,7 @@ func (y *year) evaluate(ctx context.Context, n, count int) error {
 
 func (y *year) answer(ctx context.Context, q question) (*rule.Evaluation, error) {
 	if q.action != "" {
-		return y.clients[q.actor].EvaluateQuick(ctx, wire.QuickRequest{Action: q.action, Acting: q.body.Acting})
+		return y.clients[q.actor].EvaluateQuick(ctx, client.Quick{Action: q.action, Acting: q.body.Acting})
 	}
 	if q.facts != nil {
 		facts, err := json.Marshal(q.facts)

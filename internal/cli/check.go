@@ -238,7 +238,7 @@ func (k *checkCommand) ask(outer context.Context, c *client.Client, subject *che
 	switch {
 	case err != nil:
 	case k.Action != "":
-		e, err = c.EvaluateQuick(ctx, wire.QuickRequest{Action: k.Action, Scope: k.Scope, NodeID: node.ID, Environment: k.Environment, ApprovalAsk: k.asking()})
+		e, err = c.EvaluateQuick(ctx, client.Quick{Action: k.Action, Scope: k.Scope, NodeID: node.ID, Environment: k.Environment, ApprovalAsk: k.asking()})
 	default:
 		e, err = c.Evaluate(ctx, client.Evaluate{
 			Diff: subject.diff, Files: subject.files, Facts: subject.facts, Intent: k.Intent, Scope: k.Scope, Repository: subject.repository,

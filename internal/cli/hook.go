@@ -292,7 +292,7 @@ func (k *hookFlags) ask(ctx context.Context, s *session, modes hook.FailModes, q
 	}
 	if q.Action != "" {
 		e, err := k.approved(ctx, c, modes, func() (*rule.Evaluation, error) {
-			return c.EvaluateQuick(ctx, wire.QuickRequest{Action: q.Action, Scope: k.Scope, NodeID: node.ID, Environment: k.Environment})
+			return c.EvaluateQuick(ctx, client.Quick{Action: q.Action, Scope: k.Scope, NodeID: node.ID, Environment: k.Environment})
 		})
 		if list = append(list, e); err != nil || len(q.Files) == 0 && q.Diff == "" {
 			return list, err

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"time"
 
@@ -27,6 +28,20 @@ type Evaluate struct {
 	Environment string           `json:"environment,omitempty"` // whose active snapshot judges; empty for the live rules
 	wire.Acting
 	wire.ApprovalAsk
+	// Key is the idempotency key, sent as a header; empty lets the client choose one.
+	Key string `json:"-"`
+}
+
+// Quick is a request for an evaluation of an action in plain words.
+type Quick struct {
+	Action      string
+	Scope       string
+	NodeID      string // federation node
+	Environment string // whose active snapshot judges; empty for the live rules
+	wire.Acting
+	wire.ApprovalAsk
+	// Key is the idempotency key, sent as a header; empty lets the client choose one.
+	Key string
 }
 
 // Submit is a request for an evaluation of a subject of any kind. Zero fields are absent, and the server's defaults apply. It is
@@ -42,20 +57,22 @@ type Submit struct {
 	SeverityMin  rule.Severity   `json:"severity_min,omitempty"`
 	SubmissionID string          `json:"submission_id,omitempty"`
 	wire.Acting
-	// Key is the idempotency key, sent as a header; empty for none.
+	// Key is the idempotency key, sent as a header; empty lets the client choose one unless SubmissionID names the request.
 	Key string `json:"-"`
 }
 
-// Evaluate judges a diff, files or facts and records the evaluation. It is repeated when the server was unavailable,
-// which at worst makes a second record.
+// Evaluate judges a diff, files or facts and records the evaluation. It is repeated when the server was unavailable, under one
+// idempotency key, so that a repetition makes no second record.
 func (c *Client) Evaluate(ctx context.Context, r Evaluate) (*rule.Evaluation, error) {
-	e, err := Call(ctx, c, op.Evaluate, any(r))
+	e, err := Call(ctx, c, op.Evaluate.With(idempotencyKey, c.name(r.Key)), any(r))
 	return checked(&e, err)
 }
 
-// EvaluateQuick judges an action and records the evaluation.
-func (c *Client) EvaluateQuick(ctx context.Context, r wire.QuickRequest) (*rule.Evaluation, error) {
-	e, err := Call(ctx, c, op.EvaluateQuick, r)
+// EvaluateQuick judges an action and records the evaluation. It is repeated as [Client.Evaluate] is.
+func (c *Client) EvaluateQuick(ctx context.Context, r Quick) (*rule.Evaluation, error) {
+	e, err := Call(ctx, c, op.EvaluateQuick.With(idempotencyKey, c.name(r.Key)), wire.QuickRequest{
+		Action: r.Action, Scope: r.Scope, NodeID: r.NodeID, Environment: r.Environment, Acting: r.Acting, ApprovalAsk: r.ApprovalAsk,
+	})
 	return checked(&e, err)
 }
 
@@ -113,10 +130,10 @@ func (c *Client) Evaluation(ctx context.Context, id string) (wire.EvaluationReco
 	return Get(ctx, c, op.GetEvaluation.At(id))
 }
 
-// Submit evaluates a subject of any kind and records the evaluation. It is repeated when the server was unavailable; without
-// a name, this at worst makes a second record.
+// Submit evaluates a subject of any kind and records the evaluation. It is repeated as [Client.Evaluate] is; its name is SubmissionID
+// where that is set.
 func (c *Client) Submit(ctx context.Context, s Submit) (*wire.SubmissionAnswer, error) {
-	a, err := callDirectly(ctx, c, op.Submit.With(idempotencyKey, s.Key), any(s))
+	a, err := callDirectly(ctx, c, op.Submit.With(idempotencyKey, s.name(c)), any(s))
 	if err != nil {
 		return nil, err
 	}
@@ -139,10 +156,27 @@ func (s *Submit) answeredBy(a *wire.SubmissionAnswer) bool {
 
 // SubmitLater has a subject evaluated in the background; ask for it with [Client.Submission].
 func (c *Client) SubmitLater(ctx context.Context, s Submit) (wire.SubmissionState, error) {
-	return Call(ctx, c, op.SubmitLater.With(idempotencyKey, s.Key), any(s))
+	return Call(ctx, c, op.SubmitLater.With(idempotencyKey, s.name(c)), any(s))
 }
 
 const idempotencyKey = "Idempotency-Key"
+
+// name returns the idempotency key of a request: the caller's, or one at random. A request to a handler in this process has none, since
+// no network can lose its answer, and a name costs the server a write.
+func (c *Client) name(key string) string {
+	if _, inside := c.http.Transport.(inProcess); inside || key != "" {
+		return key
+	}
+	return rand.Text()
+}
+
+// name returns the idempotency key of a submission.
+func (s *Submit) name(c *Client) string {
+	if s.SubmissionID != "" {
+		return s.Key
+	}
+	return c.name(s.Key)
+}
 
 // Submission returns a submission and how far it has come.
 func (c *Client) Submission(ctx context.Context, id string) (wire.SubmissionState, error) {

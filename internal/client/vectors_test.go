@@ -170,7 +170,7 @@ func (v *vector) call(ctx context.Context, c *client.Client) (verdict, slug stri
 			e, err = c.Evaluate(ctx, body)
 		}
 	case "quick":
-		var body wire.QuickRequest
+		body := client.Quick{Key: v.Key}
 		err = json.Unmarshal(input, &body)
 		if err == nil {
 			e, err = c.EvaluateQuick(ctx, body)
