@@ -34,14 +34,14 @@ type Evaluate struct {
 
 // Quick is a request for an evaluation of an action in plain words.
 type Quick struct {
-	Action      string
-	Scope       string
-	NodeID      string // federation node
-	Environment string // whose active snapshot judges; empty for the live rules
+	Action      string `json:"action"`
+	Scope       string `json:"scope,omitempty"`
+	NodeID      string `json:"node_id,omitempty"`     // federation node
+	Environment string `json:"environment,omitempty"` // whose active snapshot judges; empty for the live rules
 	wire.Acting
 	wire.ApprovalAsk
 	// Key is the idempotency key, sent as a header; empty lets the client choose one.
-	Key string
+	Key string `json:"-"`
 }
 
 // Submit is a request for an evaluation of a subject of any kind. Zero fields are absent, and the server's defaults apply. It is

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -22,7 +23,6 @@ import (
 
 	"tenet/internal/client"
 	"tenet/internal/rule"
-	"tenet/internal/wire"
 )
 
 // vector is a case of sdk/vectors, which says how every client behaves; the README there explains the fields.
@@ -35,10 +35,13 @@ type vector struct {
 		TimeoutMS int    `yaml:"timeout_ms"`
 	} `yaml:"client"`
 	Call    string         `yaml:"call"`
+	Key     string         `yaml:"idempotency_key"`
 	Input   map[string]any `yaml:"input"`
 	Answers []answer       `yaml:"answers"`
 	Expect  struct {
 		Requests  int               `yaml:"requests"`
+		WithinMS  int               `yaml:"within_ms"`
+		Same      []string          `yaml:"same"`
 		Sent      []sent            `yaml:"sent"`
 		Verdict   string            `yaml:"verdict"`
 		Slug      string            `yaml:"slug"`
@@ -62,6 +65,8 @@ type answer struct {
 	DelayMS    int               `yaml:"delay_ms"`
 	Cut        int               `yaml:"cut"`
 	Drop       bool              `yaml:"drop"`
+	DripMS     int               `yaml:"drip_ms"`
+	DripBodyMS int               `yaml:"drip_body_ms"`
 }
 
 type sent struct {
@@ -137,7 +142,11 @@ func (v *vector) run(t *testing.T, base []byte) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(v.Client.TimeoutMS)*time.Millisecond)
 	defer cancel()
+	started := time.Now()
 	verdict, slug, err := v.call(ctx, c.InProject(v.Client.Project))
+	if took := time.Since(started); v.Expect.WithinMS > 0 && took > time.Duration(v.Expect.WithinMS)*time.Millisecond {
+		t.Errorf("the call took %s, more than %d ms", took, v.Expect.WithinMS)
+	}
 	if verdict != v.Expect.Verdict || slug != v.Expect.Slug {
 		t.Errorf("verdict %q and slug %q, want %q and %q", verdict, slug, v.Expect.Verdict, v.Expect.Slug)
 	}
@@ -146,6 +155,13 @@ func (v *vector) run(t *testing.T, base []byte) {
 	defer mu.Unlock()
 	if v.Expect.Requests != 0 && len(got) != v.Expect.Requests {
 		t.Errorf("%d requests, want %d", len(got), v.Expect.Requests)
+	}
+	for _, name := range v.Expect.Same {
+		for _, r := range got {
+			if value := r.request.Header.Get(name); value == "" || value != got[0].request.Header.Get(name) {
+				t.Errorf("%s is %q, and %q in the first request", name, value, got[0].request.Header.Get(name))
+			}
+		}
 	}
 	for i, want := range v.Expect.Sent {
 		if i >= len(got) {
@@ -164,7 +180,7 @@ func (v *vector) call(ctx context.Context, c *client.Client) (verdict, slug stri
 	var e *rule.Evaluation
 	switch v.Call {
 	case "evaluate":
-		var body client.Evaluate
+		body := client.Evaluate{Key: v.Key}
 		err = json.Unmarshal(input, &body)
 		if err == nil {
 			e, err = c.Evaluate(ctx, body)
@@ -176,7 +192,7 @@ func (v *vector) call(ctx context.Context, c *client.Client) (verdict, slug stri
 			e, err = c.EvaluateQuick(ctx, body)
 		}
 	case "submit":
-		var body client.Submit
+		body := client.Submit{Key: v.Key}
 		err = json.Unmarshal(input, &body)
 		if err == nil {
 			a, failure := c.Submit(ctx, body)
@@ -269,12 +285,50 @@ func (a *answer) write(w http.ResponseWriter, r *http.Request, base []byte) {
 	if a.Status == 0 {
 		a.Status = http.StatusOK
 	}
+	if a.DripMS > 0 {
+		a.drip(w, r, body)
+		return
+	}
 	w.WriteHeader(a.Status)
+	if a.DripBodyMS > 0 {
+		flush := func() { _ = http.NewResponseController(w).Flush() }
+		flush()
+		slowly(r.Context(), a.DripBodyMS, body, func(b []byte) { _, _ = w.Write(b); flush() })
+		return
+	}
 	_, _ = w.Write(bytes.Repeat([]byte(" "), a.Fill))
 	_, _ = w.Write(body)
 	if a.Cut > 0 {
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
+	}
+}
+
+// drip sends an answer, its head included, a byte at a time.
+func (a *answer) drip(w http.ResponseWriter, r *http.Request, body []byte) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = conn.Close() }()
+	ctx, cancel := context.WithCancel(r.Context())
+	go func() {
+		_, _ = conn.Read(make([]byte, 1)) // ends when the client leaves
+		cancel()
+	}()
+	head := fmt.Sprintf("HTTP/1.1 %d -\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", a.Status, len(body))
+	slowly(ctx, a.DripMS, append([]byte(head), body...), func(b []byte) { _, _ = conn.Write(b) })
+}
+
+// slowly writes a byte at a time, with a pause before each, until the client leaves.
+func slowly(ctx context.Context, pauseMS int, data []byte, write func([]byte)) {
+	for i := range data {
+		select {
+		case <-time.After(time.Duration(pauseMS) * time.Millisecond):
+			write(data[i : i+1])
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import threading
 import time
@@ -56,6 +57,20 @@ class Received:
     body: Any
 
 
+class Drip(io.BufferedIOBase):
+    """Writes a byte at a time, with a pause before each."""
+
+    def __init__(self, to: io.BufferedIOBase, pause_ms: int) -> None:
+        self._to, self._pause = to, pause_ms / 1000
+
+    def write(self, data: Any) -> int:
+        for i in range(len(data)):
+            time.sleep(self._pause)
+            self._to.write(data[i : i + 1])
+            self._to.flush()
+        return len(data)
+
+
 @dataclass
 class Fake:
     answers: list[dict[str, Any]]
@@ -93,6 +108,9 @@ class Fake:
                 headers = {"Content-Type": media, **answer.get("headers", {})} if media else answer.get("headers", {})
                 if "retry_after_date" in answer:
                     headers = {**headers, "Retry-After": formatdate(time.time() + answer["retry_after_date"], usegmt=True)}
+                whole, body_only = answer.get("drip_ms", 0), answer.get("drip_body_ms", 0)
+                if whole:
+                    self.wfile = Drip(self.wfile, whole)
                 self.send_response(answer.get("status", 200))
                 for name, value in headers.items():
                     self.send_header(name, value)
@@ -100,6 +118,8 @@ class Fake:
                 self.send_header("Content-Length", str(100_000 if cut else fill + len(data)))
                 self.send_header("Connection", "close")
                 self.end_headers()
+                if body_only:
+                    self.wfile = Drip(self.wfile, body_only)
                 for _ in range(fill >> 16):
                     self.wfile.write(b" " * (1 << 16))
                 self.wfile.write(data[: cut or None])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ CASES = [(path.stem, v) for path in sorted(VECTORS.glob("*.yaml")) for v in yaml
 def test_all_vectors_are_there() -> None:
     assert len(CASES) > 70
     for _, v in CASES:
-        assert set(v) <= {"name", "not", "client", "call", "input", "answers", "expect"}, v["name"]
+        assert set(v) <= {"name", "not", "client", "call", "idempotency_key", "input", "answers", "expect"}, v["name"]
 
 
 class Outcome:
@@ -46,15 +47,16 @@ def guard_options(i: dict[str, Any]) -> dict[str, Any]:
 
 def run_sync(url: str, v: dict[str, Any]) -> Outcome:
     out, i = Outcome(), v["input"]
+    named = {k: v[k] for k in ("idempotency_key",) if k in v}
     with Client(url, **options(v)) as c:
         try:
             match v["call"]:
                 case "evaluate":
-                    out.verdict = c.evaluate(i).overall_verdict
+                    out.verdict = c.evaluate(i, **named).overall_verdict
                 case "quick":
-                    out.verdict = c.quick(**i).overall_verdict
+                    out.verdict = c.quick(**i, **named).overall_verdict
                 case "submit":
-                    out.verdict = c.submit(i.pop("subject"), **i).overall_verdict
+                    out.verdict = c.submit(i.pop("subject"), **i, **named).overall_verdict
                 case "rule":
                     out.slug = c.api.get_rule(i["id"]).slug or ""
                 case "stream":
@@ -76,15 +78,16 @@ def run_sync(url: str, v: dict[str, Any]) -> Outcome:
 
 async def run_async(url: str, v: dict[str, Any]) -> Outcome:
     out, i = Outcome(), v["input"]
+    named = {k: v[k] for k in ("idempotency_key",) if k in v}
     async with AsyncClient(url, **options(v)) as c:
         try:
             match v["call"]:
                 case "evaluate":
-                    out.verdict = (await c.evaluate(i)).overall_verdict
+                    out.verdict = (await c.evaluate(i, **named)).overall_verdict
                 case "quick":
-                    out.verdict = (await c.quick(**i)).overall_verdict
+                    out.verdict = (await c.quick(**i, **named)).overall_verdict
                 case "submit":
-                    out.verdict = (await c.submit(i.pop("subject"), **i)).overall_verdict
+                    out.verdict = (await c.submit(i.pop("subject"), **i, **named)).overall_verdict
                 case "rule":
                     out.slug = (await c.api.get_rule(i["id"])).slug or ""
                 case "stream":
@@ -108,8 +111,10 @@ async def run_async(url: str, v: dict[str, Any]) -> Outcome:
 @pytest.mark.parametrize("v", [pytest.param(v, id=f"{file}: {v['name']}") for file, v in CASES])
 def test_vector(v: dict[str, Any], client: str) -> None:
     v = {**v, "input": dict(v["input"])}
+    started = time.monotonic()
     with Fake(v["answers"]) as fake:
         out = run_sync(fake.url, v) if client == "sync" else asyncio.run(run_async(fake.url, v))
+        took = time.monotonic() - started
     want = v["expect"]
     assert out.verdict == want.get("verdict", ""), out.error
     assert out.slug == want.get("slug", "")
@@ -127,6 +132,7 @@ def test_vector(v: dict[str, Any], client: str) -> None:
         assert out.error.request_id == want["request_id"]
     if "fields" in want:
         assert out.error.fields == want["fields"]
+    assert took * 1000 < want.get("within_ms", 60_000)
     if "requests" in want:
         assert len(fake.received) == want["requests"]
     for sent, got in zip(want.get("sent", []), fake.received, strict=False):
@@ -138,7 +144,7 @@ def test_vector(v: dict[str, Any], client: str) -> None:
         if "body" in sent:
             assert got.body == sent["body"]
     assert len(fake.received) >= len(want.get("sent", []))
-    evaluations = [r for r in fake.received if r.path in ("/api/v1/evaluate", "/api/v1/submissions")]
+    evaluations = [r for r in fake.received if r.path in ("/api/v1/evaluate", "/api/v1/evaluate/quick", "/api/v1/submissions")]
     for name in want.get("same", []) + want.get("different", []):
         values = [r.headers.get(name.lower()) for r in evaluations]
         assert all(values)

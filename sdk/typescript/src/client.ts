@@ -116,7 +116,7 @@ export class Client implements Caller {
 
   /** Evaluates and gives each verdict once it is final, then the evaluation. A verdict alone is not a permission. */
   async *stream(request: EvaluateInput, options: CallOptions = {}): AsyncGenerator<StreamEvent, void, void> {
-    const call: Call = { ...this.#evaluation(evaluatePath, bodyOf(request)), headers: { Accept: "text/event-stream" } };
+    const call: Call = { ...this.#evaluation(evaluatePath, bodyOf(request)), headers: { Accept: "text/event-stream", "Idempotency-Key": name() } };
     const time = new Time(options.timeoutMs ?? this.#settings.timeoutMs, options.signal);
     let began = false;
     try {

@@ -5,6 +5,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import type { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 
 export type Fields = Record<string, unknown>;
@@ -22,6 +23,8 @@ export interface Answer {
   retry_after_date?: number;
   cut?: number;
   drop?: boolean;
+  drip_ms?: number;
+  drip_body_ms?: number;
 }
 
 export interface Received {
@@ -56,6 +59,14 @@ function content(a: Answer): [string, string] {
   return [a.body ?? "", ""];
 }
 
+/** Writes a byte at a time, with a pause before each, until the client leaves. */
+async function drip(to: Writable, data: Buffer, pauseMs: number): Promise<void> {
+  for (let i = 0; i < data.length && !to.destroyed; i++) {
+    await sleep(pauseMs);
+    to.write(data.subarray(i, i + 1));
+  }
+}
+
 /** Starts a server that gives each request the next answer; the last one is repeated. */
 export async function fake(answers: Answer[]): Promise<{ url: string; received: Received[]; close: () => Promise<void> }> {
   const received: Received[] = [];
@@ -82,7 +93,19 @@ export async function fake(answers: Answer[]): Promise<{ url: string; received: 
     if (a.retry_after_date !== undefined) headers["Retry-After"] = new Date(Date.now() + a.retry_after_date * 1000).toUTCString();
     const data = Buffer.from(body);
     headers["Content-Length"] = String(a.cut ? 100_000 : (a.fill ?? 0) + data.length);
+    if (a.drip_ms) {
+      const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+      await drip(req.socket, Buffer.from(`HTTP/1.1 ${a.status ?? 200} -\r\n${head.join("")}\r\n${body}`), a.drip_ms);
+      req.socket.end();
+      return;
+    }
     res.writeHead(a.status ?? 200, headers);
+    if (a.drip_body_ms) {
+      res.flushHeaders();
+      await drip(res, data, a.drip_body_ms);
+      res.end();
+      return;
+    }
     const spaces = Buffer.alloc(1 << 16, " ");
     for (let left = a.fill ?? 0; left > 0 && !res.destroyed; left -= spaces.length) {
       if (!res.write(spaces.subarray(0, Math.min(left, spaces.length)))) await new Promise((r) => res.once("drain", r));

@@ -16,10 +16,12 @@ interface Vector {
   not?: string[];
   client?: { key?: string; project?: string; timeout_ms?: number; agent?: string; session?: string; on_behalf_of?: string };
   call: string;
+  idempotency_key?: string;
   input: Fields;
   answers: Answer[];
   expect: {
     requests?: number;
+    within_ms?: number;
     same?: string[];
     different?: string[];
     sent?: { method?: string; path?: string; query?: Fields; headers?: Record<string, string | null>; body?: unknown }[];
@@ -49,16 +51,17 @@ async function run(url: string, v: Vector): Promise<Outcome> {
   const { key = "", project, agent, session, on_behalf_of: onBehalfOf, timeout_ms: timeoutMs = 20_000 } = v.client ?? {};
   const client = new Client({ url, key, project, agent, session, onBehalfOf, timeoutMs });
   const input = v.input;
+  const named = v.idempotency_key ? { idempotencyKey: v.idempotency_key } : {};
   try {
     switch (v.call) {
       case "evaluate":
-        out.verdict = (await client.evaluate(input as EvaluateInput)).overall_verdict;
+        out.verdict = (await client.evaluate(input as EvaluateInput, named)).overall_verdict;
         break;
       case "quick":
-        out.verdict = (await client.quick(input["action"] as string)).overall_verdict;
+        out.verdict = (await client.quick(input["action"] as string, {}, named)).overall_verdict;
         break;
       case "submit":
-        out.verdict = (await client.submit(input as unknown as SubmissionRequest)).overall_verdict;
+        out.verdict = (await client.submit(input as unknown as SubmissionRequest, named)).overall_verdict;
         break;
       case "rule":
         out.slug = (await client.api.getRule(input["id"] as string)).slug ?? "";
@@ -99,8 +102,10 @@ for (const { file, v } of all) {
   test(`${file}: ${v.name}`, async () => {
     const server = await fake(v.answers);
     try {
+      const started = performance.now();
       const out = await run(server.url, v);
       const want = v.expect;
+      assert.ok(performance.now() - started < (want.within_ms ?? 60_000));
       assert.equal(out.error?.code ?? "", want.error ?? want.refusal ?? "", out.error?.message);
       assert.equal(out.verdict, want.verdict ?? "");
       assert.equal(out.slug, want.slug ?? "");
@@ -122,7 +127,7 @@ for (const { file, v } of all) {
         for (const [name, value] of Object.entries(sent.headers ?? {})) assert.equal(got.headers[name.toLowerCase()] ?? null, value);
         if (sent.body) assert.deepEqual(got.body, sent.body);
       });
-      const evaluations = server.received.filter((r) => r.path === "/api/v1/evaluate" || r.path === "/api/v1/submissions");
+      const evaluations = server.received.filter((r) => ["/api/v1/evaluate", "/api/v1/evaluate/quick", "/api/v1/submissions"].includes(r.path));
       for (const name of [...(want.same ?? []), ...(want.different ?? [])]) {
         const values = evaluations.map((r) => r.headers[name.toLowerCase()]);
         assert.ok(values.every(Boolean));

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
 import uuid
@@ -15,7 +14,8 @@ import httpx
 import msgspec
 
 from . import errors, models
-from ._call import Answer, File, Request, Settings, about, lost, prepare
+from ._call import Answer, File, Request, Settings, about, prepare
+from ._exchange import AsyncExchange, Exchange
 from ._operations import AsyncOperations, Operations
 from ._stream import Events
 from .guard import Guard, GuardOptions
@@ -238,27 +238,22 @@ class Client:
     ) -> Iterator[models.RuleVerdict | models.Evaluation]:
         """Evaluates and gives each verdict once it is final, then the evaluation. A verdict alone is not a permission."""
         sent = _body(self._settings, body, {"diff": diff, "files": files, "facts": facts, "intent": intent, "scope": scope, "repository": repository})
-        request = self._prepare("POST", _EVALUATE, NoAnswer, body=sent, query=_PROJECT, headers={"Accept": "text/event-stream"}, again=True)
+        headers = {**_name(None, sent), "Accept": "text/event-stream"}
+        request = self._prepare("POST", _EVALUATE, NoAnswer, body=sent, query=_PROJECT, headers=headers, again=True)
         deadline = time.monotonic() + self._settings.timeout
         attempt = 0
         while True:
             attempt += 1
-            began = False
-            try:
-                with self._open(request, deadline) as response:
-                    began = True
-                    answer = Answer(response.status_code, response.headers)
-                    if answer.success():
-                        events = Events(request, answer)
-                        for piece in response.iter_raw():
-                            _in_time(request, deadline)
-                            yield from events.feed(piece)
-                        events.end()
-                        return
-                    for piece in response.iter_raw():
-                        answer.add(request, piece)
-            except httpx.HTTPError as e:
-                raise lost(request, self._settings.url, e, began) from e
+            with self._open(request, deadline) as exchange:
+                answer = Answer(exchange.status, exchange.headers)
+                if answer.success():
+                    events = Events(request, answer)
+                    for piece in exchange.pieces():
+                        yield from events.feed(piece)
+                    events.end()
+                    return
+                for piece in exchange.pieces():
+                    answer.add(request, piece)
             pause = answer.pause(request, attempt, deadline)
             if pause is None:
                 raise answer.problem()
@@ -323,21 +318,15 @@ class Client:
     ) -> Request:
         return prepare(self._settings, method, path, answer, body, form, query, headers, again)
 
-    def _open(self, request: Request, deadline: float) -> Any:
-        return self._http.stream(**_arguments(self._settings, request, deadline))
+    def _open(self, request: Request, deadline: float) -> Exchange:
+        return Exchange(self._http, _arguments(self._settings, request, deadline), request, self._settings.url, deadline)
 
     def _once(self, request: Request, deadline: float) -> Answer:
-        began = False
-        try:
-            with self._open(request, deadline) as response:
-                began = True
-                answer = Answer(response.status_code, response.headers)
-                for piece in response.iter_raw():
-                    answer.add(request, piece)
-                    _in_time(request, deadline)
-                return answer
-        except httpx.HTTPError as e:
-            raise lost(request, self._settings.url, e, began) from e
+        with self._open(request, deadline) as exchange:
+            answer = Answer(exchange.status, exchange.headers)
+            for piece in exchange.pieces():
+                answer.add(request, piece)
+            return answer
 
 
 NoAnswer = type(None)
@@ -355,11 +344,6 @@ def _arguments(settings: Settings, request: Request, deadline: float) -> dict[st
         "timeout": max(deadline - time.monotonic(), 0.001),
         "follow_redirects": False,
     }
-
-
-def _in_time(request: Request, deadline: float) -> None:
-    if time.monotonic() > deadline:
-        raise errors.DeadlineError(f"{request.name()}: the server's answer has not ended in time")
 
 
 class AsyncClient:
@@ -509,29 +493,23 @@ class AsyncClient:
     ) -> AsyncIterator[models.RuleVerdict | models.Evaluation]:
         """Evaluates and gives each verdict once it is final, then the evaluation. A verdict alone is not a permission."""
         sent = _body(self._settings, body, {"diff": diff, "files": files, "facts": facts, "intent": intent, "scope": scope, "repository": repository})
-        headers = {"Accept": "text/event-stream"}
+        headers = {**_name(None, sent), "Accept": "text/event-stream"}
         request = prepare(self._settings, "POST", _EVALUATE, NoAnswer, sent, None, _PROJECT, headers, True)
         deadline = time.monotonic() + self._settings.timeout
         attempt = 0
         while True:
             attempt += 1
-            began = False
-            try:
-                async with self._open(request, deadline) as response:
-                    began = True
-                    answer = Answer(response.status_code, response.headers)
-                    if answer.success():
-                        events = Events(request, answer)
-                        async for piece in response.aiter_raw():
-                            _in_time(request, deadline)
-                            for event in events.feed(piece):
-                                yield event
-                        events.end()
-                        return
-                    async for piece in response.aiter_raw():
-                        answer.add(request, piece)
-            except httpx.HTTPError as e:
-                raise lost(request, self._settings.url, e, began) from e
+            async with self._open(request, deadline) as exchange:
+                answer = Answer(exchange.status, exchange.headers)
+                if answer.success():
+                    events = Events(request, answer)
+                    async for piece in exchange.pieces():
+                        for event in events.feed(piece):
+                            yield event
+                    events.end()
+                    return
+                async for piece in exchange.pieces():
+                    answer.add(request, piece)
             pause = answer.pause(request, attempt, deadline)
             if pause is None:
                 raise answer.problem()
@@ -578,20 +556,12 @@ class AsyncClient:
                 raise got.problem()
             await anyio.sleep(pause)
 
-    def _open(self, request: Request, deadline: float) -> Any:
-        return self._http.stream(**_arguments(self._settings, request, deadline))
+    def _open(self, request: Request, deadline: float) -> AsyncExchange:
+        return AsyncExchange(self._http, _arguments(self._settings, request, deadline), request, self._settings.url, deadline)
 
     async def _once(self, request: Request, deadline: float) -> Answer:
-        began = False
-        try:
-            with anyio.fail_after(max(deadline - time.monotonic(), 0.001)):
-                async with self._open(request, deadline) as response:
-                    began = True
-                    answer = Answer(response.status_code, response.headers)
-                    async for piece in response.aiter_raw():
-                        answer.add(request, piece)
-                    return answer
-        except (TimeoutError, asyncio.TimeoutError) as e:
-            raise errors.DeadlineError(f"{request.name()}: no answer from {self._settings.url} in time") from e
-        except httpx.HTTPError as e:
-            raise lost(request, self._settings.url, e, began) from e
+        async with self._open(request, deadline) as exchange:
+            answer = Answer(exchange.status, exchange.headers)
+            async for piece in exchange.pieces():
+                answer.add(request, piece)
+            return answer
