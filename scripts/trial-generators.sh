@@ -24,6 +24,7 @@ finish() {
 	rm -rf "$work"
 }
 trap finish EXIT
+: >"$work/log" # it is read before the program has begun
 bin/tenet serve --listen 127.0.0.1:0 --data "$work/data" --log-format json >"$work/out" 2>"$work/log" &
 server=$!
 url=

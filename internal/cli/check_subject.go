@@ -72,8 +72,8 @@ func (c *checkSubject) read(ctx context.Context, s *session, paths []string) err
 		if err != nil {
 			return err
 		}
-		if joined := path.Join(folder, f.Path); !path.IsAbs(f.Path) && !strings.HasPrefix(joined, "../") {
-			f.Path = joined
+		if f.Path, err = belowRoot(folder, name); err != nil {
+			return err
 		}
 		if whole, err := subject.Build(wire.RecordedSubject{Files: []wire.InputFile{f}}); err == nil && whole.Files[0].Unseen != "" {
 			s.note("%s is not examined: %s", name, whole.Files[0].Unseen)
@@ -293,9 +293,6 @@ func readWhole(ctx context.Context, name string) (wire.InputFile, error) {
 		return f, err
 	}
 	f = inputFile(f.Path, b)
-	if rel, ok := belowCurrent(name); ok {
-		f.Path = rel
-	}
 	return f, nil
 }
 
@@ -309,18 +306,25 @@ func inputFile(path string, b []byte) wire.InputFile {
 	return wire.InputFile{Path: path, ContentBase64: &encoded}
 }
 
-// belowCurrent gives an absolute path relative to the current folder, if it lies below it: rules match relative paths.
-func belowCurrent(path string) (string, bool) {
-	if !filepath.IsAbs(path) {
-		return "", false
+// belowRoot returns the path of a file from the root of the repository of which the current folder is a folder, or from the current folder
+// outside of repositories: rules match such paths. A file elsewhere is an error.
+func belowRoot(folder, name string) (string, error) {
+	rel := name
+	if filepath.IsAbs(name) {
+		here, err := os.Getwd()
+		if err != nil {
+			return "", err
+		}
+		if rel, err = filepath.Rel(here, name); err != nil {
+			rel = name // on another drive
+		}
 	}
-	here, err := os.Getwd()
-	if err != nil {
-		return "", false
+	if joined := path.Join(folder, filepath.ToSlash(rel)); filepath.IsLocal(joined) {
+		return joined, nil
 	}
-	rel, err := filepath.Rel(here, path)
-	if err != nil || !filepath.IsLocal(rel) {
-		return "", false
+	if real, ok := realPath(folder, name); ok {
+		return real, nil // the name of the current folder, or of the file, has links in it
 	}
-	return filepath.ToSlash(rel), true
+	return "", fmt.Errorf("%s is outside of the current folder and its repository, and rules match paths from there; "+
+		"go to the folder of its project, and name it from there", name)
 }

@@ -144,6 +144,7 @@ func TestScreensInABrowser(t *testing.T) {
 			none("at 360 pixels", tab.Overflows())
 			none("at 360 pixels", tab.Axe())
 			tab.Width(1280)
+			none("at 1280 pixels", append(tab.Overflows(), tab.Wrapped()...))
 			tab.Scripts(false)
 			tab.Open(s.path)
 			tab.Scripts(true)

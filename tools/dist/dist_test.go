@@ -23,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"github.com/klauspost/compress/zstd"
 	"github.com/sassoftware/go-rpmutils"
@@ -316,6 +317,51 @@ func TestImage(t *testing.T) {
 			t.Errorf("layer %d is not what the configuration says (%v)", i, err)
 		}
 		z.Close()
+	}
+}
+
+// The layout has one image for each platform of Linux, and each says which it is for: in the index, where runtimes choose, and in its configuration.
+func TestImageForEachPlatform(t *testing.T) {
+	r := sample(t)
+	if err := r.image(); err != nil {
+		t.Fatal(err)
+	}
+	path, err := layout.FromPath(filepath.Join(r.work, "image"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	outer, err := path.ImageIndex()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := outer.IndexManifest()
+	if err != nil || len(list.Manifests) != 1 || !list.Manifests[0].MediaType.IsIndex() {
+		t.Fatalf("the layout begins with %+v, %v; want one index", list, err)
+	}
+	index, err := outer.ImageIndex(list.Manifests[0].Digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list, err = index.IndexManifest(); err != nil {
+		t.Fatal(err)
+	}
+	var platforms []string
+	for _, m := range list.Manifests {
+		image, err := index.Image(m.Digest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config, err := image.ConfigFile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if own := config.OS + "/" + config.Architecture; m.Platform == nil || m.Platform.String() != own {
+			t.Errorf("the index says %v of an image for %s", m.Platform, own)
+		}
+		platforms = append(platforms, m.Platform.String())
+	}
+	if want := []string{"linux/amd64", "linux/arm64"}; !slices.Equal(platforms, want) {
+		t.Errorf("images for %v, want %v", platforms, want)
 	}
 }
 

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -29,8 +30,17 @@ func AccessLog(next http.Handler, log *slog.Logger) http.Handler {
 			log.InfoContext(ctx, "request", slog.String("request_id", id), slog.String("method", Clip(method, maxMethod)), slog.String("path", path),
 				slog.Int("status", answer.code()), slog.Int64("bytes", answer.bytes), slog.Duration("took", time.Since(began).Round(time.Microsecond)), slog.String("remote", remote))
 		}()
-		next.ServeHTTP(answer, r)
+		next.ServeHTTP(answer, r.WithContext(context.WithValue(ctx, loggedKey{}, id)))
 	})
+}
+
+// loggedKey is the key of the id of a request that AccessLog logs.
+type loggedKey struct{}
+
+// logged reports whether AccessLog logs a request. Those that a page of the console makes in turn have ids of their own.
+func logged(ctx context.Context, id string) bool {
+	outer, _ := ctx.Value(loggedKey{}).(string)
+	return outer == id
 }
 
 // maxMethod bounds a method in the log, in bytes.

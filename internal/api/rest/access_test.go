@@ -61,3 +61,20 @@ func TestAccessLog(t *testing.T) {
 		}
 	}
 }
+
+// A request is one line of the log: the one at level debug, which the API writes itself, is for servers without an access log.
+func TestARequestIsLoggedOnce(t *testing.T) {
+	t.Parallel()
+	for _, access := range []bool{true, false} {
+		var b bytes.Buffer
+		log := slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		var h http.Handler = rest.New(rest.Config{Logger: log})
+		if access {
+			h = rest.AccessLog(h, log)
+		}
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "http://localhost/api/v1/none", http.NoBody))
+		if n := strings.Count(b.String(), "msg=request "); n != 1 {
+			t.Errorf("with an access log %t: %d lines for one request:\n%s", access, n, b.String())
+		}
+	}
+}

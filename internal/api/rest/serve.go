@@ -101,7 +101,7 @@ func (s *Server) finish(rw *response, x *exchange, start time.Time) {
 	if s.cfg.Served != nil && rw.status < http.StatusBadRequest && x.project != "" {
 		s.cfg.Served(x.project)
 	}
-	if ctx := x.r.Context(); s.cfg.Logger.Enabled(ctx, slog.LevelDebug) {
+	if ctx := x.r.Context(); s.cfg.Logger.Enabled(ctx, slog.LevelDebug) && !logged(ctx, x.id) {
 		s.cfg.Logger.DebugContext(ctx, "request", slog.String("request_id", x.id), slog.String("method", x.r.Method),
 			slog.String("path", Clip(withoutKeys(x.r.URL.Path), maxField)), slog.Int("status", rw.status), slog.Duration("took", took))
 	}

@@ -340,6 +340,13 @@ func (b *Tab) Overflows() []string {
 	})()`)
 }
 
+// Wrapped lists the times in the columns of lists that are more than one line high.
+func (b *Tab) Wrapped() []string {
+	b.t.Helper()
+	return Eval[[]string](b, `[...document.querySelectorAll(".list td.tight time")].filter(e => e.getClientRects().length > 1)
+		.map(e => e.textContent + " in " + e.getClientRects().length + " lines")`)
+}
+
 // Axe lists the violations of WCAG 2.2, levels A and AA, that axe-core finds in the page.
 func (b *Tab) Axe() []string {
 	b.t.Helper()
