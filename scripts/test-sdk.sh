@@ -122,8 +122,52 @@ test_typescript() {
 	node_is_there && node_packages sdk/typescript || return 0
 	rm -rf "$copy/src" "$copy/test" "$copy/dist"
 	cp -r sdk/typescript/src sdk/typescript/test sdk/typescript/tsconfig*.json "$copy/"
+	cp sdk/typescript/package.json sdk/typescript/README.md "$copy/"
 	TENET_VECTORS="$PWD/sdk/vectors" npm --prefix "$copy" --silent test
+	test_package
 }
+
+# test_package packs the client for npm, installs it into an empty project with an empty home and without a network, has TypeScript check a program
+# there as strictly as it can, and runs that against a server.
+test_package() (
+	work=$(mktemp -d)
+	server=
+	trap '[ -z "$server" ] || { kill "$server" && wait "$server"; } 2>/dev/null || true; rm -rf "$work"' EXIT
+	mkdir "$work/home" "$work/project"
+	(cd "$copy" && npm pack --silent --pack-destination "$work" >/dev/null)
+	: >"$work/log"
+	"$TENET_PROGRAM" serve --listen 127.0.0.1:0 --data "$work/data" --log-format json >/dev/null 2>"$work/log" &
+	server=$!
+	cd "$work/project"
+	echo '{"type": "module", "private": true}' >package.json
+	HOME="$work/home" npm install --silent --no-audit --no-fund --offline "$work"/tenet-sdk-*.tgz >/dev/null
+	cat >call.ts <<-'TS'
+		import { Client, Refused, type Evaluation, type RuleVerdict } from "tenet-sdk";
+
+		const client = new Client();
+		const evaluation: Evaluation = await client.evaluate({ files: { "settings.py": 'AWS_KEY = "AKIAIOSFODNN7EXAMPLE"\n' } });
+		const broken: RuleVerdict | undefined = evaluation.violations[0];
+		const run = new Client({ url: "http://127.0.0.1:1" }).guard({ names: ["amount"] }, async function transfer(amount: number) {
+		  return amount;
+		});
+		const refused: unknown = await run(1).catch((e: unknown) => e);
+		console.log(evaluation.overall_verdict, broken?.rule_slug, refused instanceof Refused);
+	TS
+	echo '{"compilerOptions": {"strict": true, "exactOptionalPropertyTypes": true, "noUncheckedIndexedAccess": true, "target": "es2022", "module": "nodenext", "lib": ["es2022", "dom", "dom.iterable"], "types": []}}' >tsconfig.json
+	"$copy/node_modules/.bin/tsc" -p .
+	for _ in $(seq 100); do
+		TENET_URL=$(sed -n 's/.*"msg":"serving".*"url":"\([^"]*\)".*/\1/p' "$work/log")
+		[ -z "$TENET_URL" ] || break
+		sleep 0.1
+	done
+	export TENET_URL
+	printed=$(node call.js)
+	[ "$printed" = "DENY SEC-001 true" ] || {
+		echo "test-sdk: the packed client prints \"$printed\"" >&2
+		exit 1
+	}
+	echo "test-sdk: the packed client runs in an empty project"
+)
 
 for name in "${chosen[@]}"; do
 	alone "$name"
