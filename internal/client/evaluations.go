@@ -64,13 +64,13 @@ type Submit struct {
 // Evaluate judges a diff, files or facts and records the evaluation. It is repeated when the server was unavailable, under one
 // idempotency key, so that a repetition makes no second record.
 func (c *Client) Evaluate(ctx context.Context, r Evaluate) (*rule.Evaluation, error) {
-	e, err := Call(ctx, c, op.Evaluate.With(idempotencyKey, c.name(r.Key)), any(r))
+	e, err := Call(ctx, c, op.Evaluate.With(idempotencyKey, name(c, r.Key)), any(r))
 	return checked(&e, err)
 }
 
 // EvaluateQuick judges an action and records the evaluation. It is repeated as [Client.Evaluate] is.
 func (c *Client) EvaluateQuick(ctx context.Context, r Quick) (*rule.Evaluation, error) {
-	e, err := Call(ctx, c, op.EvaluateQuick.With(idempotencyKey, c.name(r.Key)), wire.QuickRequest{
+	e, err := Call(ctx, c, op.EvaluateQuick.With(idempotencyKey, name(c, r.Key)), wire.QuickRequest{
 		Action: r.Action, Scope: r.Scope, NodeID: r.NodeID, Environment: r.Environment, Acting: r.Acting, ApprovalAsk: r.ApprovalAsk,
 	})
 	return checked(&e, err)
@@ -163,7 +163,7 @@ const idempotencyKey = "Idempotency-Key"
 
 // name returns the idempotency key of a request: the caller's, or one at random. A request to a handler in this process has none, since
 // no network can lose its answer, and a name costs the server a write.
-func (c *Client) name(key string) string {
+func name(c *Client, key string) string {
 	if _, inside := c.http.Transport.(inProcess); inside || key != "" {
 		return key
 	}
@@ -175,7 +175,7 @@ func (s *Submit) name(c *Client) string {
 	if s.SubmissionID != "" {
 		return s.Key
 	}
-	return c.name(s.Key)
+	return name(c, s.Key)
 }
 
 // Submission returns a submission and how far it has come.
