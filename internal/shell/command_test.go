@@ -56,7 +56,8 @@ func TestNothingHidesACommand(t *testing.T) {
 		`timeout -s KILL 5 rm -rf /data`, `stdbuf -oL rm -rf /data`, `xargs -n1 rm -rf /data </dev/null`, `echo /data | xargs rm -rf`, `printf '%s\n' -rf /data | xargs -n 5 rm`,
 		`find . -exec rm -rf /data \;`, `find . -name x -execdir rm -rf /data {} +`, `sudo env X=1 nice sh -c 'exec rm -rf /data'`,
 		"sh <<EOF\nrm -rf /data\nEOF", "bash -s <<'EOF'\nrm -rf /data\nEOF", "sh <<EOF\nrm -rf /data", "x=/data; sh <<EOF\nrm -rf $x\nEOF", `bash <<< 'rm -rf /data'`, `echo rm -rf /data | sh`, "cat <<E | bash\nrm -rf /data\nE",
-		`printf 'rm -rf /%s' data | sudo bash`, `echo $(rm -rf /data)`, "echo `rm -rf /data`", `echo "$(rm -rf /data)"`, `cat <(rm -rf /data)`, `echo x > $(rm -rf /data)`, `x=$(rm -rf /data)`, `x=${y:-$(rm -rf /data)}`,
+		`printf 'rm -rf /%s' data | sudo bash`, `bash <(echo rm -rf /data)`, `. <(printf 'rm -rf /%s' data)`, `source <(cat <<< 'rm -rf /data')`, `bash < <(echo rm -rf /data)`, `cat <(echo rm -rf /data) | sh`, `bash <(echo rm -rf /data) > log`, `echo $(echo rm -rf /data) | sh`,
+		`sh < <(cat <(echo rm) <(echo rm -rf /data))`, `echo x > >(rm -rf /data)`, `echo $(rm -rf /data)`, "echo `rm -rf /data`", `echo "$(rm -rf /data)"`, `cat <(rm -rf /data)`, `echo x > $(rm -rf /data)`, `x=$(rm -rf /data)`, `x=${y:-$(rm -rf /data)}`,
 		`echo $((1 + $(rm -rf /data)))`, `[[ -n $(rm -rf /data) ]]`, `for i in $(rm -rf /data); do :; done`, `case $(rm -rf /data) in x) ;; esac`, "cat <<E\n$(rm -rf /data)\nE",
 		`true && rm -rf /data`, `false || rm -rf /data`, `! rm -rf /data`, `if false; then :; else rm -rf /data; fi`, `while rm -rf /data; do :; done`, `until false; do rm -rf /data; done`,
 		`for f in /data; do rm -rf $f; done`, `for ((;;)); do rm -rf /data; done`, `case x in y) rm -rf /data;; esac`, `(rm -rf /data)`, `{ rm -rf /data; }`, `f() { rm -rf "$1"; }; f /data`,
@@ -145,7 +146,7 @@ func TestPipelinesAndSubstitutionsShowWhereOutputGoes(t *testing.T) {
 		}
 		got = append(got, fmt.Sprint(c.Name, c.Pipes, into))
 	}
-	want := "curl[{1 0}]; tee[{1 1}]; sudo[{1 2}]; bash[{1 2}]; curl[] into bash; bash[]; []; []; wget[] into sh; sh[]; []; []; curl[{2 0}]; cat[{2 1} {3 0}]; sh[{2 1} {3 1}]"
+	want := "curl[{1 0}]; tee[{1 1}]; sudo[{1 2}]; bash[{1 2}]; curl[] into bash; bash[]; wget[] into sh; sh[]; []; []; curl[{2 0}]; cat[{2 1} {3 0}]; sh[{2 1} {3 1}]"
 	if strings.Join(got, "; ") != want {
 		t.Errorf("has  %s\nwant %s", strings.Join(got, "; "), want)
 	}
@@ -230,7 +231,7 @@ func FuzzCommands(f *testing.F) {
 // TestSourcedOutputIsNotKnown runs what another program writes: what it does is not known, and the result says so.
 func TestSourcedOutputIsNotKnown(t *testing.T) {
 	for text, want := range map[string]bool{
-		`. <(echo rm -rf /)`: true, `source <(cat x)`: true, `bash <(cat x)`: true, `. "$(which x)"`: true,
+		`. <(echo $X)`: false, `source <(cat x)`: false, `bash <(cat x)`: false, `ls > >(bash)`: true, `ls | tee >(sh -s)`: true, `ls > >(cat)`: false, `. "$(which x)"`: true,
 		`. ./x.sh`: false, `source "$HOME/.bashrc"`: false, `. "$(brew --prefix)/etc/x.sh"`: false, `bash x.sh`: false, `diff <(ls a) <(ls b)`: false,
 	} {
 		s, err := Parse(text)

@@ -265,7 +265,9 @@ func (w starter) shell(name string, args []Word) {
 			if text == "/dev/stdin" || text == "/dev/fd/0" {
 				break
 			}
-			if text == Hole { // a process substitution, or a file that another program names
+			if output, ok := w.outputOf(args[i]); ok {
+				w.piped(name, output)
+			} else if text == Hole { // a file that another program names
 				w.program(name, text, false)
 			}
 			return // a file, whose content is not part of the program
@@ -292,10 +294,29 @@ func (w starter) shell(name string, args []Word) {
 	}
 }
 
+// piped follows the program that a shell reads from a process substitution: as in a pipe, one that no text is known of is no part of
+// the program.
+func (w starter) piped(name string, output Word) {
+	if output.Known {
+		w.apart(func() {
+			w.input = nil
+			w.program(name, output.Text, true)
+		})
+	}
+}
+
 // source follows a program that . reads from its standard input, or from a process substitution.
 func (w starter) source(args []Word) {
+	if len(args) == 0 {
+		return
+	}
+	if output, ok := w.outputOf(args[0]); ok {
+		if output.Known {
+			w.program("source", output.Text, true)
+		}
+		return
+	}
 	switch {
-	case len(args) == 0:
 	case args[0].Text == Hole:
 		w.program("source", args[0].Text, false)
 	case w.input != nil && (args[0].Text == "/dev/stdin" || args[0].Text == "/dev/fd/0"):
