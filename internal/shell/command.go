@@ -117,7 +117,7 @@ type walker struct {
 	unsure      bool // the text of the present program has unknown parts
 	list        []Command
 	assigned    []Word
-	outputs     []Word // of the process substitutions, by their number
+	outputs     outputs
 	sinks       []sink // process substitutions that read what the command with them writes
 }
 
@@ -193,7 +193,7 @@ func (w *walker) printedSince(first int) (string, bool) {
 			return "", false
 		}
 	}
-	return w.printed(&w.list[last])
+	return printed(&w.list[last], w.outputs, w.unsure)
 }
 
 // sink is a process substitution >(...). Its commands are those from first to before last of the list; they are in stage 1 of a pipeline
@@ -220,23 +220,26 @@ func (w *walker) process(p *syntax.ProcSubst) string {
 	return Hole + "<" + strconv.Itoa(len(w.outputs)-1) + ">"
 }
 
-// outputOf returns the output of the process substitution that a word is. It returns false for every other word.
-func (w *walker) outputOf(word Word) (Word, bool) {
+// outputs are those of the process substitutions, by their number.
+type outputs []Word
+
+// of returns the output of the process substitution that a word is. It returns false for every other word.
+func (o outputs) of(word Word) (Word, bool) {
 	number, ok := strings.CutPrefix(word.Text, Hole+"<")
 	at, err := strconv.Atoi(strings.TrimSuffix(number, ">"))
-	if word.Known || !ok || err != nil || at < 0 || at >= len(w.outputs) {
+	if word.Known || !ok || err != nil || at < 0 || at >= len(o) {
 		return Word{}, false
 	}
-	return w.outputs[at], true
+	return o[at], true
 }
 
 // printed returns the output of a command that prints its arguments, its input or process substitutions.
-func (w *walker) printed(c *Command) (string, bool) {
+func printed(c *Command, known outputs, unsure bool) (string, bool) {
 	input := func(r Redirect) bool { return strings.HasPrefix(r.Op, "<") && r.FD == "" }
 	if c.Name == "cat" && len(c.Args) > 0 && len(c.Redirects) == 0 {
 		all := ""
 		for _, a := range c.Args {
-			output, ok := w.outputOf(a)
+			output, ok := known.of(a)
 			if !ok || !output.Known {
 				return "", false
 			}
@@ -244,7 +247,7 @@ func (w *walker) printed(c *Command) (string, bool) {
 		}
 		return all, true
 	}
-	if !c.Known && (w.unsure || c.Name != "cat" || c.Input == nil) || slices.ContainsFunc(c.Redirects, func(r Redirect) bool { return !input(r) }) {
+	if !c.Known && (unsure || c.Name != "cat" || c.Input == nil) || slices.ContainsFunc(c.Redirects, func(r Redirect) bool { return !input(r) }) {
 		return "", false
 	}
 	args := make([]string, len(c.Args))
@@ -313,7 +316,7 @@ func (w *walker) redirect(e *expander, r *syntax.Redirect) {
 			w.input = &Word{one.Target.Text + "\n", one.Target.Known}
 		case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn:
 			w.input = nil
-			if output, ok := w.outputOf(one.Target); ok && output.Known {
+			if output, ok := w.outputs.of(one.Target); ok && output.Known {
 				w.input = &output
 			}
 		default:

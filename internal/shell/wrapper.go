@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -147,6 +148,10 @@ func (w starter) wrapped(name string, r wrapper, args []Word) {
 	if (name == "command") && slices.ContainsFunc(args[:len(args)-len(rest)], func(a Word) bool { return a.Text == "-v" || a.Text == "-V" }) {
 		return
 	}
+	if name == "parallel" && (len(rest) == 0 || strings.HasPrefix(rest[0].Text, "::")) {
+		w.lines(rest)
+		return
+	}
 	if len(rest) <= r.skip {
 		return
 	}
@@ -161,7 +166,17 @@ func (w starter) wrapped(name string, r wrapper, args []Word) {
 		return
 	}
 	if r.extra {
-		rest = append(slices.Clone(rest), w.inputWords()...)
+		options := args[:len(args)-len(rest)]
+		if mark := replaced(name, options); mark != "" && slices.ContainsFunc(rest, func(a Word) bool { return strings.Contains(a.Text, mark) }) {
+			rest = slices.Clone(rest)
+			for i, a := range rest {
+				if strings.Contains(a.Text, mark) {
+					rest[i] = Word{Text: strings.ReplaceAll(a.Text, mark, Hole)}
+				}
+			}
+		} else {
+			rest = append(slices.Clone(rest), w.inputWords(options)...)
+		}
 	}
 	if !sure {
 		rest = append(slices.Clone(rest), Word{Text: Hole})
@@ -169,9 +184,59 @@ func (w starter) wrapped(name string, r wrapper, args []Word) {
 	w.through(name, func() { w.run(rest, env, len(w.list)) })
 }
 
+// replaced returns the text that xargs or parallel replaces by its input in the words of the command; empty if it adds them at the end.
+func replaced(name string, options []Word) string {
+	mark := ""
+	if name == "parallel" || name == "entr" {
+		mark = "{"
+		if name == "entr" {
+			mark = "/_"
+		}
+	}
+	for i, a := range options {
+		long, isLong := strings.CutPrefix(a.Text, "--replace")
+		short, isShort := strings.CutPrefix(a.Text, "-I")
+		old, isOld := strings.CutPrefix(a.Text, "-i")
+		switch {
+		case isLong:
+			mark = cmp.Or(strings.TrimPrefix(long, "="), "{}")
+		case isShort && short != "":
+			mark = short
+		case (isShort || strings.HasSuffix(a.Text, "I") && strings.HasPrefix(a.Text, "-") && !strings.HasPrefix(a.Text, "--")) && i+1 < len(options):
+			mark = options[i+1].Text
+		case isOld && name == "xargs":
+			mark = cmp.Or(old, "{}")
+		}
+	}
+	return mark
+}
+
+// lines follows the commands that parallel reads from its input, or from the words after :::.
+func (w starter) lines(words []Word) {
+	if len(words) > 0 && (words[0].Text == ":::" || words[0].Text == ":::+") {
+		for _, a := range words[1:] {
+			w.program("parallel", a.Text, a.Known)
+		}
+		return
+	}
+	if len(words) == 0 && w.input != nil {
+		input := *w.input
+		w.apart(func() {
+			w.input = nil
+			w.program("parallel", input.Text, input.Known)
+		})
+		return
+	}
+	w.program("parallel", Hole, false)
+}
+
 // inputWords returns the words of the standard input, which xargs adds.
-func (w starter) inputWords() []Word {
-	if w.input == nil || !w.input.Known || strings.ContainsAny(w.input.Text, `"'\`) {
+func (w starter) inputWords(options []Word) []Word {
+	split := func(a Word) bool { // in another way than at blanks, or another input
+		return !a.Known || strings.HasPrefix(a.Text, "--null") || strings.HasPrefix(a.Text, "--delim") || strings.HasPrefix(a.Text, "--arg-file") ||
+			strings.HasPrefix(a.Text, "-") && !strings.HasPrefix(a.Text, "--") && strings.ContainsAny(a.Text, "0ad")
+	}
+	if w.input == nil || !w.input.Known || strings.ContainsAny(w.input.Text, `"'\`) || slices.ContainsFunc(options, split) {
 		return []Word{{Text: Hole}}
 	}
 	var list []Word
@@ -265,7 +330,7 @@ func (w starter) shell(name string, args []Word) {
 			if text == "/dev/stdin" || text == "/dev/fd/0" {
 				break
 			}
-			if output, ok := w.outputOf(args[i]); ok {
+			if output, ok := w.outputs.of(args[i]); ok {
 				w.piped(name, output)
 			} else if text == Hole { // a file that another program names
 				w.program(name, text, false)
@@ -310,7 +375,7 @@ func (w starter) source(args []Word) {
 	if len(args) == 0 {
 		return
 	}
-	if output, ok := w.outputOf(args[0]); ok {
+	if output, ok := w.outputs.of(args[0]); ok {
 		if output.Known {
 			w.program("source", output.Text, true)
 		}
