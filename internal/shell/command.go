@@ -124,7 +124,7 @@ type walker struct {
 func (w *walker) expander() *expander {
 	return &expander{
 		dialect: w.dialect, lookup: w.lookup, params: w.params, paramsKnown: w.paramsKnown,
-		output: func(stmts []*syntax.Stmt) (string, bool) { return w.substitution(stmts) },
+		output:  func(stmts []*syntax.Stmt) (string, bool) { return w.substitution(stmts) },
 		process: w.process,
 		assign: func(name string, v value) {
 			w.vars[name] = v
