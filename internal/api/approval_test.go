@@ -153,6 +153,33 @@ func TestAnApprovalServesOneEvaluationOfTheSameSubject(t *testing.T) {
 	})
 }
 
+// An approval serves the agent that asked, and one that nobody's agent asked for serves no agent.
+func TestAnApprovalServesTheAgentThatAsked(t *testing.T) {
+	onBoth(t, func(t *testing.T, n *node) {
+		a := newAsking(n, rule.High)
+		as := func(agent, action string, ask bool) rule.Evaluation {
+			body := fields{"action": action, "request_approval": ask}
+			if agent != "" {
+				body["agent"] = agent
+			}
+			return into[rule.Evaluation](a.call("POST", "/api/v1/evaluate/quick", body, a.ci...).want(http.StatusOK))
+		}
+		for asking, others := range map[string][]string{"": {"codex", "claude-code"}, "claude-code": {"", "codex"}} {
+			action := "drop table of_" + asking
+			id := as(asking, action, true).Approval.ID
+			a.decide(a.ann, id, "approve", "It is a copy.").want(http.StatusOK)
+			for _, other := range others {
+				if e := as(other, action, false); e.OverallVerdict != rule.NeedsConfirmation || e.Approval != nil {
+					t.Errorf("asked for by %q, it serves %q: %s", asking, other, e.OverallVerdict)
+				}
+			}
+			if e := as(asking, action, false); e.OverallVerdict != rule.Allow {
+				t.Errorf("it does not serve %q, who asked: %s", asking, e.OverallVerdict)
+			}
+		}
+	})
+}
+
 func TestAnApprovalDoesNotFitAChangedRuleAndLiftsNoDenial(t *testing.T) {
 	a := newAsking(newNode(t), rule.High)
 	id := a.asks("drop table a")

@@ -29,7 +29,7 @@ func (env *environment) gated(call interpreter.InterpretableCall) interpreter.In
 		o = env.overloads[function]
 	}
 	equality := function == operators.Equals || function == operators.NotEquals
-	if pass == nil && !counts || o == nil && !equality {
+	if pass == nil && !counts && !orders[function] || o == nil && !equality {
 		return call
 	}
 	_, written := call.Args()[len(call.Args())-1].(interpreter.InterpretableConst)

@@ -3,9 +3,12 @@ package check
 import (
 	"math"
 
+	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
+
+	"tenet/internal/rule"
 )
 
 // CEL compares values of different types: they are unequal. Facts have no declared types, so a caller could keep
@@ -49,13 +52,25 @@ func compare(a, b ref.Val) ref.Val {
 	return equal
 }
 
+// orders are the functions that put two values in order.
+var orders = map[string]bool{operators.Less: true, operators.LessEquals: true, operators.Greater: true, operators.GreaterEquals: true}
+
+// ordered returns what an order of two numbers gives in place of CEL's result: no result where the order depends on digits that large
+// numbers have lost. It returns nil for all others.
+func ordered(a, b ref.Val) ref.Val {
+	if (rounded(a) || rounded(b)) && types.Equal(a, b) == types.True {
+		return types.NewErr("%s", errRounded)
+	}
+	return nil
+}
+
 // errRounded is why two large numbers have no result: JSON numbers become doubles, so that equal ones may have differed.
 const errRounded = "numbers beyond 9007199254740991 lose digits, so equal ones may differ; compare such numbers as strings"
 
 // rounded reports whether several whole numbers become this double.
 func rounded(v ref.Val) bool {
 	d, ok := v.(types.Double)
-	return ok && math.Abs(float64(d)) > 1<<53-1
+	return ok && math.Abs(float64(d)) > rule.MaxWholeNumber
 }
 
 // isRounded reports whether a result is [errRounded].
@@ -233,6 +248,8 @@ func alike(list traits.Lister) bool {
 // inPlaceOf returns what a call of a comparing function gives here in place of CEL's result. It returns nil for any other call.
 func inPlaceOf(function string, args []ref.Val, written bool) ref.Val {
 	switch function {
+	case operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals:
+		return ordered(args[0], args[1])
 	case "_==_":
 		return compare(args[0], args[1])
 	case "_!=_":

@@ -6,6 +6,8 @@ import (
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
+
+	"tenet/internal/rule"
 )
 
 // Most checks of facts compare a few of them with constants. A plainTest decides those without CEL, in a fraction of the time. Wherever CEL could see
@@ -30,7 +32,7 @@ func plainOf(holds bool) plainResult {
 // Bounds of what is plain: CEL counts the cost of longer texts, and larger numbers lose digits.
 const (
 	maxPlainText   = 1_000
-	maxPlainNumber = 1<<53 - 1
+	maxPlainNumber = rule.MaxWholeNumber
 	maxPlainDepth  = 16
 )
 

@@ -47,10 +47,17 @@ func (f *foreign) take(line string) string {
 // encodedMail matches the header of a mail whose text is not the one that it shows.
 var encodedMail = regexp.MustCompile(`(?i)^content-transfer-encoding:\s*(\S*)`)
 
+// packedFile matches a line between files that brings a file in a form that is not read: a header of Perforce, a shell archive, or a file in
+// the encoding of uuencode or yEnc.
+var packedFile = regexp.MustCompile(`^(?:={4} //\S.*#[0-9]+.* ={4}|#\s*This is a shell archive|sed .*s/\^X//.*>|begin(?:-base64)? [0-7]{3,4} \S|=ybegin )`)
+
 // foreignLine refuses a line between files that changes a file for some other reader.
 func (p *parser) foreignLine() error {
 	if kind := p.foreign.take(p.line); kind != "" {
 		return brokenAt(p.no, "%s begins %s, which patch applies and git does not; send all changes as one unified diff, without indentation", excerpt(p.line), kind)
+	}
+	if packedFile.MatchString(p.line) && !strings.HasPrefix(p.ahead(1), "--- ") {
+		return brokenAt(p.no, "%s brings a file in a form that is not read; send all changes as one unified diff", excerpt(p.line))
 	}
 	if m := encodedMail.FindStringSubmatch(p.line); m != nil {
 		switch strings.ToLower(m[1]) {

@@ -227,3 +227,24 @@ func TestRemarksNameFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestPackedFilesBesideADiff holds that a diff does not hide files of other forms beside its own.
+func TestPackedFilesBesideADiff(t *testing.T) {
+	const shown = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"
+	for _, packed := range []string{
+		"==== //depot/main/y.c#5 - /home/u/y.c ====\n1c1\n< a\n---\n> b\n", "==== //depot/main/y.c#5 (text) ====\n", "# This is a shell archive.\necho x\n",
+		"sed 's/^X//' >y.sh <<'END'\nXrm -rf /\nEND\n", "begin 644 y.sh\n#<FT@\n`\nend\n", "begin-base64 755 y.sh\ncm0=\n====\n", "=ybegin line=128 size=3 name=y.sh\n",
+	} {
+		for _, text := range []string{shown + packed, packed + shown} {
+			if files, err := Parse(text); err == nil {
+				t.Errorf("%q passes with %d files", text, len(files))
+			}
+		}
+	}
+	const perforce = "==== //depot/main/x#5 - /home/u/x ====\n--- //depot/main/x\t2026-01-01\n+++ /home/u/x\t2026-01-02\n@@ -1 +1 @@\n-a\n+b\n"
+	for _, text := range []string{"We begin 644 times.\n" + shown, shown + "====\n", perforce} {
+		if _, err := Parse(text); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

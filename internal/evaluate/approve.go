@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tenet/internal/audit"
 	"tenet/internal/auth"
 	"tenet/internal/ledger"
 	"tenet/internal/rule"
@@ -139,10 +140,10 @@ func confirm(ctx context.Context, r *run) error {
 	if err != nil {
 		return err
 	}
-	requester := auth.ActorFrom(ctx).Name
+	requester, agent := auth.ActorFrom(ctx).Name, audit.IdentityFrom(ctx).Agent
 	for i := range open {
 		a := &open[i]
-		if a.Requester != requester || !fits(r, a) {
+		if a.Requester != requester || a.Agent != agent || !fits(r, a) {
 			continue
 		}
 		if a.State == rule.ApprovalApproved {

@@ -21,6 +21,7 @@ import (
 
 	"tenet/internal/client"
 	"tenet/internal/rule"
+	"tenet/internal/text"
 	"tenet/internal/wire"
 )
 
@@ -94,6 +95,9 @@ func handler(m *mcp.Server, maxBody int64, o mcp.StreamableHTTPOptions) http.Han
 
 // maxBatch is how many messages a request may hold: all of them are worked on at once.
 const maxBatch = 50
+
+// maxShownNumber is how many bytes of a number an error repeats.
+const maxShownNumber = 40
 
 // boundBatch refuses a body that is a longer batch. What else is wrong with a body is left to the protocol's implementation.
 func boundBatch(w http.ResponseWriter, r *http.Request, maxBody int64) error {
@@ -210,6 +214,9 @@ func handle[In, Out any](s *server, run func(ctx context.Context, c *client.Clie
 		// It refuses repeated names as the API does: a program that acts on the arguments may read the other value.
 		if raw := jsontext.Value(req.Params.Arguments); len(raw) > 0 && !raw.IsValid() {
 			return nil, none, undecided(rule.Errorf(rule.CodeInvalid, "the arguments name something twice in one object, or are not valid UTF-8"))
+		}
+		if lost, found := rule.LostNumber(req.Params.Arguments); found {
+			return nil, none, undecided(rule.Errorf(rule.CodeInvalid, "the arguments hold %s, which a 64-bit number does not keep; give at most 15 digits, or a string", text.Clip(lost, maxShownNumber, "...")))
 		}
 		c, err := s.client(req.Extra)
 		if err != nil {

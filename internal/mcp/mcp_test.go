@@ -227,8 +227,9 @@ func TestWhatCannotBeEvaluatedIsAnErrorAndNoPermission(t *testing.T) {
 			t.Errorf("%s: %+v, want an error with %q", name, words(res), tt.want)
 		}
 	}
-	// What stands twice has no one meaning.
+	// What stands twice has no one meaning, and a number that 64 bits do not keep becomes another.
 	for _, args := range []string{
+		`{"facts":{"amount":1.0000000000000000000001,"approvers":1}}`,
 		`{"facts":{"amount":25000,"amount":1,"approvers":1}}`, `{"facts":{"amount":25000,"approvers":1},"facts":{"amount":1}}`, "{\"facts\":{\"amount\":1,\"note\":\"\xff\"}}",
 	} {
 		res, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "evaluate_facts", Arguments: json.RawMessage(args)})

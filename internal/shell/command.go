@@ -4,6 +4,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -116,15 +117,15 @@ type walker struct {
 	unsure      bool // the text of the present program has unknown parts
 	list        []Command
 	assigned    []Word
+	outputs     outputs
+	sinks       []sink // process substitutions that read what the command with them writes
 }
 
 func (w *walker) expander() *expander {
 	return &expander{
 		dialect: w.dialect, lookup: w.lookup, params: w.params, paramsKnown: w.paramsKnown,
-		output: func(stmts []*syntax.Stmt) (string, bool) { return w.substitution(stmts) },
-		process: func(p *syntax.ProcSubst) {
-			w.apart(func() { w.stmts(p.Stmts) })
-		},
+		output:  func(stmts []*syntax.Stmt) (string, bool) { return w.substitution(stmts) },
+		process: w.process,
 		assign: func(name string, v value) {
 			w.vars[name] = v
 			w.assigned = append(w.assigned, Word{name + "=" + v.text, v.known})
@@ -164,21 +165,89 @@ func (w *walker) apart(f func()) {
 
 // substitution reads the program of $(...), and returns its output if that is the text of an echo or printf.
 func (w *walker) substitution(stmts []*syntax.Stmt) (string, bool) {
-	first, text, ok := len(w.list), "", false
-	w.apart(func() {
-		w.input = nil
-		w.stmts(stmts)
-		if len(stmts) == 1 && len(w.list) == first+1 && len(stmts[0].Redirs) == 0 {
-			text, ok = printed(&w.list[first])
-		}
-	})
+	text, ok := w.printing(stmts)
 	return strings.TrimRight(text, "\n"), ok
 }
 
-// printed returns the output of a command that prints its arguments.
-func printed(c *Command) (string, bool) {
+// printing reads statements in a subshell without input, and returns their output if that is the text of an echo or printf.
+func (w *walker) printing(stmts []*syntax.Stmt) (text string, ok bool) {
+	first := len(w.list)
+	w.apart(func() {
+		w.input, w.redirects = nil, nil
+		w.stmts(stmts)
+		if len(stmts) == 1 {
+			text, ok = w.printedSince(first)
+		}
+	})
+	return text, ok
+}
+
+// printedSince returns the output of the commands from first if all but the last only write what is among its words.
+func (w *walker) printedSince(first int) (string, bool) {
+	last := len(w.list) - 1
+	if last < first || w.list[last].Into >= 0 {
+		return "", false
+	}
+	for i := first; i < last; i++ {
+		if into := w.list[i].Into; into <= i || into > last {
+			return "", false
+		}
+	}
+	return printed(&w.list[last], w.outputs, w.unsure)
+}
+
+// sink is a process substitution >(...). Its commands are those from first to before last of the list; they are in stage 1 of a pipeline
+// whose stage 0 is the command with the substitution.
+type sink struct{ first, last, pipeline int }
+
+// process reads the program of a process substitution. The word for it begins with Hole and has the number of its output.
+func (w *walker) process(p *syntax.ProcSubst) string {
+	var output Word
+	if p.Op == syntax.CmdOut {
+		w.pipelines++
+		one := sink{first: len(w.list), pipeline: w.pipelines}
+		w.apart(func() {
+			w.input = &Word{Text: Hole} // what the command with the substitution writes
+			w.pipes = append(slices.Clip(w.pipes), Pipe{one.pipeline, 1})
+			w.stmts(p.Stmts)
+		})
+		one.last = len(w.list)
+		w.sinks = append(w.sinks, one)
+	} else {
+		output.Text, output.Known = w.printing(p.Stmts)
+	}
+	w.outputs = append(w.outputs, output)
+	return Hole + "<" + strconv.Itoa(len(w.outputs)-1) + ">"
+}
+
+// outputs are those of the process substitutions, by their number.
+type outputs []Word
+
+// of returns the output of the process substitution that a word is. It returns false for every other word.
+func (o outputs) of(word Word) (Word, bool) {
+	number, ok := strings.CutPrefix(word.Text, Hole+"<")
+	at, err := strconv.Atoi(strings.TrimSuffix(number, ">"))
+	if word.Known || !ok || err != nil || at < 0 || at >= len(o) {
+		return Word{}, false
+	}
+	return o[at], true
+}
+
+// printed returns the output of a command that prints its arguments, its input or process substitutions.
+func printed(c *Command, known outputs, unsure bool) (string, bool) {
 	input := func(r Redirect) bool { return strings.HasPrefix(r.Op, "<") && r.FD == "" }
-	if !c.Known || slices.ContainsFunc(c.Redirects, func(r Redirect) bool { return !input(r) }) {
+	if c.Name == "cat" && len(c.Args) > 0 && len(c.Redirects) == 0 {
+		all := ""
+		for _, a := range c.Args {
+			output, ok := known.of(a)
+			if !ok || !output.Known {
+				return "", false
+			}
+			all += output.Text
+		}
+		return all, true
+	}
+	if !c.Known && (unsure || c.Name != "cat" || c.Input == nil) || slices.ContainsFunc(c.Redirects, func(r Redirect) bool { return !input(r) }) {
 		return "", false
 	}
 	args := make([]string, len(c.Args))
@@ -247,6 +316,9 @@ func (w *walker) redirect(e *expander, r *syntax.Redirect) {
 			w.input = &Word{one.Target.Text + "\n", one.Target.Known}
 		case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn:
 			w.input = nil
+			if output, ok := w.outputs.of(one.Target); ok && output.Known {
+				w.input = &output
+			}
 		default:
 		}
 	}
@@ -273,11 +345,20 @@ func (w *walker) emit(c Command, first, last int) *Command {
 	unknown := func(a Word) bool { return !a.Known }
 	c.Known = !w.unsure && (c.Path.Known || c.Path.Text == "" && len(c.Args) == 0) && c.Dir.Known && !slices.ContainsFunc(c.Args, unknown) &&
 		!slices.ContainsFunc(c.Env, unknown) && !slices.ContainsFunc(c.Redirects, func(r Redirect) bool { return !r.Target.Known })
+	reading := len(w.sinks) // the first of the sinks that read this command
+	for reading > 0 && w.sinks[reading-1].first >= first {
+		reading--
+	}
+	for _, s := range w.sinks[reading:] {
+		c.Pipes = append(c.Pipes, Pipe{s.pipeline, 0})
+	}
 	for i := first; i < last; i++ {
-		if w.list[i].Into < 0 {
+		reads := slices.ContainsFunc(w.sinks[reading:], func(s sink) bool { return s.first <= i && i < s.last })
+		if w.list[i].Into < 0 && !reads {
 			w.list[i].Into = len(w.list)
 		}
 	}
+	w.sinks = w.sinks[:reading]
 	w.list = append(w.list, c)
 	return &w.list[len(w.list)-1]
 }

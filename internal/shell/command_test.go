@@ -53,10 +53,11 @@ func TestNothingHidesACommand(t *testing.T) {
 		`sh -c 'rm -rf $1' x /data`, `sh -c '"$@"' x rm -rf /data`, `eval "rm -rf /data"`, `eval rm '-rf' "/data"`, `eval "$(echo rm -rf /data)"`,
 		`env X=y rm -rf /data`, `env -i -u A X=y rm -rf /data`, `env -S 'rm -rf /data'`, `X=y rm -rf /data`, `sudo rm -rf /data`, `sudo -u root -E -- rm -rf /data`,
 		`nohup rm -rf /data &`, `time rm -rf /data`, `time -p rm -rf /data`, `command rm -rf /data`, `builtin command rm -rf /data`, `exec rm -rf /data`, `nice -n 5 rm -rf /data`,
-		`timeout -s KILL 5 rm -rf /data`, `stdbuf -oL rm -rf /data`, `xargs -n1 rm -rf /data </dev/null`, `echo /data | xargs rm -rf`, `printf '%s\n' -rf /data | xargs -n 5 rm`,
+		`timeout -s KILL 5 rm -rf /data`, `stdbuf -oL rm -rf /data`, `xargs -n1 rm -rf /data </dev/null`, `echo /data | xargs rm -rf`, `echo 'rm -rf /data' | parallel`, `parallel ::: ls 'rm -rf /data'`, `printf '%s\n' -rf /data | xargs -n 5 rm`,
 		`find . -exec rm -rf /data \;`, `find . -name x -execdir rm -rf /data {} +`, `sudo env X=1 nice sh -c 'exec rm -rf /data'`,
 		"sh <<EOF\nrm -rf /data\nEOF", "bash -s <<'EOF'\nrm -rf /data\nEOF", "sh <<EOF\nrm -rf /data", "x=/data; sh <<EOF\nrm -rf $x\nEOF", `bash <<< 'rm -rf /data'`, `echo rm -rf /data | sh`, "cat <<E | bash\nrm -rf /data\nE",
-		`printf 'rm -rf /%s' data | sudo bash`, `echo $(rm -rf /data)`, "echo `rm -rf /data`", `echo "$(rm -rf /data)"`, `cat <(rm -rf /data)`, `echo x > $(rm -rf /data)`, `x=$(rm -rf /data)`, `x=${y:-$(rm -rf /data)}`,
+		`printf 'rm -rf /%s' data | sudo bash`, `bash <(echo rm -rf /data)`, `. <(printf 'rm -rf /%s' data)`, `source <(cat <<< 'rm -rf /data')`, `bash < <(echo rm -rf /data)`, `cat <(echo rm -rf /data) | sh`, `bash <(echo rm -rf /data) > log`, `echo $(echo rm -rf /data) | sh`,
+		`sh < <(cat <(echo rm) <(echo rm -rf /data))`, `echo x > >(rm -rf /data)`, `echo $(rm -rf /data)`, "echo `rm -rf /data`", `echo "$(rm -rf /data)"`, `cat <(rm -rf /data)`, `echo x > $(rm -rf /data)`, `x=$(rm -rf /data)`, `x=${y:-$(rm -rf /data)}`,
 		`echo $((1 + $(rm -rf /data)))`, `[[ -n $(rm -rf /data) ]]`, `for i in $(rm -rf /data); do :; done`, `case $(rm -rf /data) in x) ;; esac`, "cat <<E\n$(rm -rf /data)\nE",
 		`true && rm -rf /data`, `false || rm -rf /data`, `! rm -rf /data`, `if false; then :; else rm -rf /data; fi`, `while rm -rf /data; do :; done`, `until false; do rm -rf /data; done`,
 		`for f in /data; do rm -rf $f; done`, `for ((;;)); do rm -rf /data; done`, `case x in y) rm -rf /data;; esac`, `(rm -rf /data)`, `{ rm -rf /data; }`, `f() { rm -rf "$1"; }; f /data`,
@@ -108,7 +109,7 @@ func TestCommandsHaveTheirPlaces(t *testing.T) {
 		`$(curl u) a`:                                   "curl u; ? a",
 		`sudo -u me cat x`:                              "sudo -u me cat x; sudo:cat x",
 		`find . -name '*.py' -exec rm {} \;`:            "find . -name *.py -exec rm {} ;; find:?rm " + Hole,
-		`ls | xargs -I{} mv {} d`:                       "ls; xargs -I{} mv {} d; xargs:?mv {} d " + Hole,
+		`ls | xargs -I{} mv {} d`:                       "ls; xargs -I{} mv {} d; xargs:?mv " + Hole + " d",
 		`for f in a b; do rm $f; done`:                  "rm a; rm b",
 		`x=a; if t; then x=b; fi; rm $x`:                "t; ?rm $x",
 		`x=a; while t; do rm $x; x=b; done`:             "t; ?rm $x",
@@ -145,7 +146,7 @@ func TestPipelinesAndSubstitutionsShowWhereOutputGoes(t *testing.T) {
 		}
 		got = append(got, fmt.Sprint(c.Name, c.Pipes, into))
 	}
-	want := "curl[{1 0}]; tee[{1 1}]; sudo[{1 2}]; bash[{1 2}]; curl[] into bash; bash[]; []; []; wget[] into sh; sh[]; []; []; curl[{2 0}]; cat[{2 1} {3 0}]; sh[{2 1} {3 1}]"
+	want := "curl[{1 0}]; tee[{1 1}]; sudo[{1 2}]; bash[{1 2}]; curl[] into bash; bash[]; wget[] into sh; sh[]; []; []; curl[{2 0}]; cat[{2 1} {3 0}]; sh[{2 1} {3 1}]"
 	if strings.Join(got, "; ") != want {
 		t.Errorf("has  %s\nwant %s", strings.Join(got, "; "), want)
 	}
@@ -230,7 +231,8 @@ func FuzzCommands(f *testing.F) {
 // TestSourcedOutputIsNotKnown runs what another program writes: what it does is not known, and the result says so.
 func TestSourcedOutputIsNotKnown(t *testing.T) {
 	for text, want := range map[string]bool{
-		`. <(echo rm -rf /)`: true, `source <(cat x)`: true, `bash <(cat x)`: true, `. "$(which x)"`: true,
+		`. <(echo $X)`: false, `source <(cat x)`: false, `bash <(cat x)`: false, `ls > >(bash)`: true, `ls | tee >(sh -s)`: true, `ls > >(cat)`: false, `echo 'rm -rf /' | xargs -I{} sh -c '{}'`: true, `echo 'rm -rf /' | xargs -0 sh -c`: true, `echo x | xargs -rI % bash -c %`: true, `ls | parallel`: true,
+		`echo x | xargs -i sh -c {}`: true, `ls | parallel sh -c {}`: true, `ls | xargs -I{} cp {} b`: false, `ls | parallel gzip`: false, `ls | xargs -d '\n' rm`: false, `. "$(which x)"`: true,
 		`. ./x.sh`: false, `source "$HOME/.bashrc"`: false, `. "$(brew --prefix)/etc/x.sh"`: false, `bash x.sh`: false, `diff <(ls a) <(ls b)`: false,
 	} {
 		s, err := Parse(text)

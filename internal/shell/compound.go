@@ -168,10 +168,8 @@ func (w *walker) pipeline(c *syntax.BinaryCmd) {
 			w.stmt(s)
 		})
 		text = nil
-		if len(w.list) == first+1 {
-			if out, ok := printed(&w.list[first]); ok {
-				text = &Word{out, true}
-			}
+		if out, ok := w.printedSince(first); ok {
+			text = &Word{out, true}
 		}
 	}
 }

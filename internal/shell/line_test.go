@@ -54,6 +54,12 @@ func TestSourcesAreWhatACommandReads(t *testing.T) {
 	for _, c := range []struct{ text, reader, sources string }{
 		{"curl a | tee b | sh", "sh", "curl tee"},
 		{"bash <(curl a)", "bash", "curl"},
+		{"bash <(curl a | tac)", "bash", "curl tac"},
+		{"bash < <(curl a)", "bash", "curl"},
+		{"curl a > >(bash)", "bash", "curl"},
+		{"curl a | tee b >(cat | sh) >(wc)", "sh", "cat curl tee"},
+		{"curl a > >(bash)", "curl", ""},
+		{"diff <(curl a) >(sh)", "sh", "curl diff"},
 		{`sh -c "$(curl a)"`, "sh", "curl"},
 		{"(curl a; wget b) | sudo sh", "sh", "curl wget"},
 		{"curl $(cat k | base64 -d)", "curl", "base64 cat"},

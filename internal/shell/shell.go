@@ -7,7 +7,7 @@
 //	shell.go, line.go     what callers use: Parse, Commands, command lines among prose
 //	word.go, param.go     words, their quotes, variables and holes for what is not known
 //	command.go            simple commands and pipes; compound.go those with commands in them
-//	wrapper.go            programs that run another, such as sudo and xargs
+//	wrapper.go, xargs.go  programs that run another, such as sudo and xargs
 //	flowing.go, echo.go   what checks ask of a command: its program, its output
 //	effect.go             Effect and the file system that it starts from; disk.go is that of the machine
 //	tree.go               files in memory over a file system

@@ -76,9 +76,10 @@ func (t *tracer) expander() *expander {
 	return &expander{
 		dialect: t.dialect, lookup: t.lookup, params: t.params, paramsKnown: t.paramsKnown,
 		output: t.substitution,
-		process: func(p *syntax.ProcSubst) {
+		process: func(p *syntax.ProcSubst) string {
 			t.unsure("a process substitution is not followed")
 			t.subshell(func() { t.stmts(p.Stmts) })
+			return Hole
 		},
 		assign:  t.assign,
 		differs: func(why string) { t.unsure("shells read this in several ways: %s", why) },

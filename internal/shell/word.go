@@ -48,8 +48,8 @@ type expander struct {
 	paramsKnown bool
 	// output returns the output of a command substitution, without the newlines at its end.
 	output func(stmts []*syntax.Stmt) (string, bool)
-	// process reads the program of a process substitution.
-	process func(*syntax.ProcSubst)
+	// process reads the program of a process substitution, and returns the text of a word for it, which begins with Hole.
+	process func(*syntax.ProcSubst) string
 	// assign sets a variable, for ${x:=word}.
 	assign func(name string, v value)
 	// differs reports an expansion that shells of the dialect disagree on.
@@ -237,8 +237,7 @@ func (e *expander) parts(b *builder, parts []syntax.WordPart, quoted, first bool
 				b.hole(Hole)
 			}
 		case *syntax.ProcSubst:
-			e.process(p)
-			b.hole(Hole)
+			b.hole(e.process(p))
 		case *syntax.ExtGlob:
 			b.pattern(p.Op.String() + p.Pattern.Value + ")")
 		default:

@@ -147,6 +147,10 @@ func (w starter) wrapped(name string, r wrapper, args []Word) {
 	if (name == "command") && slices.ContainsFunc(args[:len(args)-len(rest)], func(a Word) bool { return a.Text == "-v" || a.Text == "-V" }) {
 		return
 	}
+	if name == "parallel" && (len(rest) == 0 || strings.HasPrefix(rest[0].Text, "::")) {
+		w.lines(rest)
+		return
+	}
 	if len(rest) <= r.skip {
 		return
 	}
@@ -161,24 +165,22 @@ func (w starter) wrapped(name string, r wrapper, args []Word) {
 		return
 	}
 	if r.extra {
-		rest = append(slices.Clone(rest), w.inputWords()...)
+		options := args[:len(args)-len(rest)]
+		if mark := replaced(name, options); mark != "" && slices.ContainsFunc(rest, func(a Word) bool { return strings.Contains(a.Text, mark) }) {
+			rest = slices.Clone(rest)
+			for i, a := range rest {
+				if strings.Contains(a.Text, mark) {
+					rest[i] = Word{Text: strings.ReplaceAll(a.Text, mark, Hole)}
+				}
+			}
+		} else {
+			rest = append(slices.Clone(rest), w.inputWords(options)...)
+		}
 	}
 	if !sure {
 		rest = append(slices.Clone(rest), Word{Text: Hole})
 	}
 	w.through(name, func() { w.run(rest, env, len(w.list)) })
-}
-
-// inputWords returns the words of the standard input, which xargs adds.
-func (w starter) inputWords() []Word {
-	if w.input == nil || !w.input.Known || strings.ContainsAny(w.input.Text, `"'\`) {
-		return []Word{{Text: Hole}}
-	}
-	var list []Word
-	for text := range strings.FieldsSeq(w.input.Text) {
-		list = append(list, known(text))
-	}
-	return list
 }
 
 // options returns the assignments among the arguments of a wrapper and the words after them. It is not sure of the words if an
@@ -265,7 +267,9 @@ func (w starter) shell(name string, args []Word) {
 			if text == "/dev/stdin" || text == "/dev/fd/0" {
 				break
 			}
-			if text == Hole { // a process substitution, or a file that another program names
+			if output, ok := w.outputs.of(args[i]); ok {
+				w.piped(name, output)
+			} else if text == Hole { // a file that another program names
 				w.program(name, text, false)
 			}
 			return // a file, whose content is not part of the program
@@ -292,10 +296,29 @@ func (w starter) shell(name string, args []Word) {
 	}
 }
 
+// piped follows the program that a shell reads from a process substitution: as in a pipe, one that no text is known of is no part of
+// the program.
+func (w starter) piped(name string, output Word) {
+	if output.Known {
+		w.apart(func() {
+			w.input = nil
+			w.program(name, output.Text, true)
+		})
+	}
+}
+
 // source follows a program that . reads from its standard input, or from a process substitution.
 func (w starter) source(args []Word) {
+	if len(args) == 0 {
+		return
+	}
+	if output, ok := w.outputs.of(args[0]); ok {
+		if output.Known {
+			w.program("source", output.Text, true)
+		}
+		return
+	}
 	switch {
-	case len(args) == 0:
 	case args[0].Text == Hole:
 		w.program("source", args[0].Text, false)
 	case w.input != nil && (args[0].Text == "/dev/stdin" || args[0].Text == "/dev/fd/0"):

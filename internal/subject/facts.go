@@ -55,6 +55,9 @@ func (w *factWalk) value(v any) any {
 		f, err := v.Float64()
 		if err != nil {
 			f = math.NaN()
+		} else if !rule.KeepsNumber(v.String()) {
+			w.problem("is a number that 64 bits do not keep; use at most 15 digits, or a string")
+			return nil
 		}
 		return w.number(f)
 	case map[string]any:

@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"tenet/internal/rule"
 )
 
 // text checks a quoted string.
@@ -110,6 +112,9 @@ func (c *check) number(s *Schema, raw string) error {
 		var err error
 		if x, err = strconv.ParseFloat(raw, 64); err != nil {
 			return c.problem("is %s, which does not fit into a 64-bit number", shown)
+		}
+		if !rule.KeepsNumber(raw) {
+			return c.problem("is %s, which a 64-bit number does not keep: it would become %s; send at most 15 digits, or a string", shown, strconv.FormatFloat(x, 'g', -1, 64))
 		}
 	default:
 		return c.wrongType(s, "a number")

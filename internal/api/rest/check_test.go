@@ -38,6 +38,22 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
+// A number that would cross a bound when it becomes a double is refused wherever it is in a body.
+func TestNumbersThatWouldCrossABound(t *testing.T) {
+	number := &Schema{Type: typeNumber}
+	for body, kept := range map[string]bool{
+		`{"facts":{"amount":1000.0000000000000000001}}`: false, `[{"a":[999.99999999999999999999]}]`: false, `{"a":1e-400}`: false,
+		`{"facts":{"amount":1000.10,"id":9007199254740993,"p":0.30000000000000004}}`: true, `{"a":"1000.0000000000000000001"}`: true,
+	} {
+		if _, err := checkJSON([]byte(body), anySchema, 64); (err == nil) != kept {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+	if _, err := checkJSON([]byte("1000.0000000000000000001"), number, 64); rule.CodeOf(err) != rule.CodeInvalid {
+		t.Errorf("a declared number: %v", err)
+	}
+}
+
 func walkNUL(v any) bool {
 	switch v := v.(type) {
 	case string:

@@ -77,6 +77,19 @@ func TestOnlyAClearAllowPasses(t *testing.T) {
 	}
 }
 
+// A number of a body that would become another when a rule reads it is not examined.
+func TestNumbersOfABodyThatAreNotKept(t *testing.T) {
+	for body, kept := range map[string]bool{`{"amount":1000.0000000000000000001}`: false, `{"a":[{"b":1e-400}]}`: false, `{"amount":1000.10}`: true} {
+		x, err := read(request("POST", "/pay", body, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := x.bodyFact(); (err == nil) != kept {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+}
+
 // FuzzNoCallIsOverlooked looks for bodies that a server may read as a call and that pass without a question.
 func FuzzNoCallIsOverlooked(f *testing.F) {
 	for _, body := range []string{

@@ -203,6 +203,9 @@ func (x *exchange) bodyFact() (any, error) {
 		if err := json.Unmarshal(x.body, &value); err != nil {
 			return nil, rule.Errorf(rule.CodeInvalid, "the body is not JSON with one reading: %s", flaw(err))
 		}
+		if lost, found := rule.LostNumber(x.body); found {
+			return nil, rule.Errorf(rule.CodeInvalid, "the body holds %s, which a 64-bit number does not keep, so it cannot be examined", clip(lost))
+		}
 		return value, nil
 	case media == "application/x-www-form-urlencoded":
 		values, err := url.ParseQuery(string(x.body))
