@@ -115,7 +115,7 @@ func report(ctx context.Context, y *year) error {
 		{"till-oslo", wire.EdgeReport{Bundle: newest.Hash, BundleSeq: newest.Seq, BundleAge: 4, Head: 48_112, Evaluations: 48_112, StartedAt: now.Add(-41 * day)}},
 		{"till-porto", wire.EdgeReport{
 			Bundle: strings.Repeat("0", 64), BundleSeq: max(newest.Seq-1, 1), BundleAge: 9_400, Stale: true, Spool: 312, SpoolBytes: 402_113, SpoolAge: 9_400,
-			Head: 20_034, Evaluations: 20_034, StartedAt: now.Add(-12 * day), Problem: "the server cannot be reached: connection refused",
+			Head: 20_034, Evaluations: 20_034, Requests: 20_951, Errors: 6, StartedAt: now.Add(-12 * day), Problem: "the server cannot be reached: connection refused",
 		}},
 		{"warehouse-gate", wire.EdgeReport{Bundle: newest.Hash, BundleSeq: newest.Seq, BundleAge: 3, Pinned: true, Head: 7_310, Evaluations: 7_310, StartedAt: now.Add(-3 * day)}},
 	} {

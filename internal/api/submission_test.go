@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -494,12 +495,18 @@ func TestStreamEndsInAnErrorIfNothingIsRecorded(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	seedEvaluation(n)
+	var ended atomic.Int64
+	n.cfg.Config.Ended = func(status int) { ended.Store(int64(status)) }
+	n.serve()
 	n.writer.Close() // as if the server were shutting down
 	got := n.call("POST", evaluatePath, fields{"facts": fields{"amount": 1}}, "Accept", eventType).want(http.StatusOK)
 	all := readEvents(t, strings.NewReader(string(got.body)), nil)
 	last := all[len(all)-1]
 	if last.name != "error" || !strings.Contains(last.data, `"unavailable"`) {
 		t.Errorf("the last event is %s %s", last.name, last.data)
+	}
+	if got := ended.Load(); got != http.StatusServiceUnavailable {
+		t.Errorf("the request is counted with status %d", got)
 	}
 	for _, e := range all {
 		if e.name == "done" {

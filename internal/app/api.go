@@ -76,11 +76,12 @@ func (a *App) serveAPI(p *parts, operations api.Operations, registry *prometheus
 	}
 	loopback := loopbackOnly(a.cfg.Listen)
 	var refuse func(*http.Request, bool) error
+	var ended func(status int)
 	if a.edge != nil {
-		refuse = a.edge.refuse
+		refuse, ended = a.edge.refuse, a.edge.ship.ended
 	}
 	return rest.New(rest.Config{
-		Refuse: refuse, Replicas: a.cfg.ReadURLs != "",
+		Refuse: refuse, Ended: ended, Replicas: a.cfg.ReadURLs != "",
 		Keys: a.callers, Logger: a.log, Description: api.Description(version), Registry: registry,
 		Served: api.CountRules(registry, p.catalog, a.log), RequireLoopbackHost: loopback, RequireKey: !loopback, TrustedProxies: a.proxies, MayAct: p.acting.MayAct,
 		Limits: rest.Limits{

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"tenet/internal/fleet"
 	"tenet/internal/metric"
 	"tenet/internal/operate"
 	"tenet/internal/store"
@@ -112,6 +113,14 @@ func (p *parts) registerGauges(registry *prometheus.Registry, pools func() []sto
 			},
 		},
 		metric.Gauge{
+			Name: "tenet_edge_requests", Help: "Requests to the edges of a project that are not silent, each since its start.", Labels: []string{"project"},
+			Read: p.ofEdges(func(c fleet.Count) int64 { return c.Requests }),
+		},
+		metric.Gauge{
+			Name: "tenet_edge_errors", Help: "Requests to the edges of a project that are not silent and that failed there, each since its start.", Labels: []string{"project"},
+			Read: p.ofEdges(func(c fleet.Count) int64 { return c.Errors }),
+		},
+		metric.Gauge{
 			Name: "tenet_export_lag", Help: "Entries of audit chains that a place of exports does not have yet, over all projects.", Labels: []string{"place"},
 			Read: func(ctx context.Context) ([]metric.Sample, error) {
 				lags, err := p.exporter.Lags(ctx)
@@ -137,6 +146,18 @@ func (p *parts) registerGauges(registry *prometheus.Registry, pools func() []sto
 			},
 		},
 	)
+}
+
+// ofEdges reads a figure of the edges of each project that has some.
+func (p *parts) ofEdges(figure func(fleet.Count) int64) func(context.Context) ([]metric.Sample, error) {
+	return func(ctx context.Context) ([]metric.Sample, error) {
+		counts, err := p.fleet.Counts(ctx)
+		samples := make([]metric.Sample, len(counts))
+		for i, c := range counts {
+			samples[i] = metric.Sample{Value: int(figure(c)), Labels: []string{c.Project}}
+		}
+		return samples, err
+	}
 }
 
 // ofReplicas reads a figure of each replica.

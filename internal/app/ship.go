@@ -2,9 +2,9 @@ package app
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -49,6 +49,8 @@ type shipping struct {
 	filled chan struct{}
 
 	evaluations atomic.Int64
+	requests    atomic.Int64
+	errors      atomic.Int64
 	paused      atomic.Bool
 	forgotten   atomic.Bool // the server takes no more records
 
@@ -60,6 +62,14 @@ type shipping struct {
 	looked   time.Time // when the bodies were last summed up
 	known    bool      // the server has answered once
 	problem  string
+}
+
+// ended counts a request to the API of the edge by its status.
+func (s *shipping) ended(status int) {
+	s.requests.Add(1)
+	if status >= http.StatusInternalServerError {
+		s.errors.Add(1)
+	}
 }
 
 // recorder counts the evaluations of an edge.
@@ -280,7 +290,7 @@ func (s *shipping) report(ctx context.Context) error {
 	age := s.edge.follower.Age()
 	r := wire.EdgeReport{
 		Key: key, Version: s.version, Environment: wire.Environment(head.Environment), Bundle: head.RawHash, BundleSeq: head.Seq, BundleAge: int64(age.Seconds()),
-		Stale: s.edge.MaxAge > 0 && age > s.edge.MaxAge, Spool: spool.Entries, SpoolBytes: spool.Bytes, Head: own.Seq, Evaluations: s.evaluations.Load(), StartedAt: s.started.UTC(),
+		Stale: s.edge.MaxAge > 0 && age > s.edge.MaxAge, Spool: spool.Entries, SpoolBytes: spool.Bytes, Head: own.Seq, Evaluations: s.evaluations.Load(), Requests: s.requests.Load(), Errors: s.errors.Load(), StartedAt: s.started.UTC(),
 		Pinned: s.edge.follower.Pinned(), Paused: s.paused.Load(), Problem: problem[:min(len(problem), 1000)], ModelStatus: s.model(),
 	}
 	if !spool.Oldest.IsZero() {
@@ -325,6 +335,19 @@ func (s *shipping) key(ctx context.Context, project string) (string, error) {
 	return signing[0], nil
 }
 
+// sentRecords are [wire.EdgeRecords] whose bodies are written into the request as they are stored: texts of their own are a fifth of all memory that
+// an edge under load asks for.
+type sentRecords struct {
+	Entries []sentRecord `json:"entries"`
+	Note    string       `json:"note"`
+}
+
+type sentRecord struct {
+	wire.EdgeRecord
+
+	Body []byte `json:"body"`
+}
+
 // send sends one batch, and reports whether there was one.
 func (s *shipping) send(ctx context.Context) (bool, error) {
 	project := s.edge.project()
@@ -338,7 +361,7 @@ func (s *shipping) send(ctx context.Context) (bool, error) {
 	if list[0].PrevHash != received.Hash {
 		return false, rule.Errorf(rule.CodeConflict, "the server has another record %d of the edge %s: the folder of the edge was replaced; give it a new name", received.Seq, s.edge.Name)
 	}
-	batch := wire.EdgeRecords{}
+	batch := sentRecords{Entries: make([]sentRecord, 0, len(list))}
 	size := 0
 	for i := range list {
 		e := &list[i]
@@ -350,9 +373,12 @@ func (s *shipping) send(ctx context.Context) (bool, error) {
 			break
 		}
 		size += len(e.Body)
-		batch.Entries = append(batch.Entries, wire.EdgeRecord{
-			Seq: e.Seq, ID: e.ID, Kind: e.Kind, At: e.At, Actor: e.Actor, Verdict: e.Verdict, Mode: e.Mode, Body: base64.StdEncoding.EncodeToString(e.Body), PrevHash: e.PrevHash, Hash: e.Hash,
-		})
+		if e.Body == nil {
+			e.Body = []byte{} // not null
+		}
+		batch.Entries = append(batch.Entries, sentRecord{wire.EdgeRecord{
+			Seq: e.Seq, ID: e.ID, Kind: e.Kind, At: e.At, Actor: e.Actor, Verdict: e.Verdict, Mode: e.Mode, PrevHash: e.PrevHash, Hash: e.Hash,
+		}, e.Body})
 	}
 	last := &list[len(list)-1]
 	text := wire.RecordsText(project, s.edge.Name, wire.AuditHead{Seq: last.Seq, Hash: last.Hash})
@@ -361,7 +387,7 @@ func (s *shipping) send(ctx context.Context) (bool, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, shipTime)
 	defer cancel()
-	end, err := client.Call(ctx, s.server.InProject(project), op.SendEdgeRecords.At(s.edge.Name), batch)
+	end, err := client.Call(ctx, s.server.InProject(project), op.Op[sentRecords, wire.AuditHead](op.SendEdgeRecords.At(s.edge.Name)), batch)
 	if err != nil {
 		return false, err
 	}

@@ -3,6 +3,7 @@ package app_test
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -293,6 +294,21 @@ func TestAnEdgeWithoutRoomForRecordsFailsAsWritten(t *testing.T) {
 		t.Errorf("after %d answers: by the fail mode %t, refused %t", answered, failed, unavailable)
 	}
 	o.answer.Store(nil)
+	until(t, "the error in a report", func() bool { r, ok := o.reported(); return ok && r.Report.Errors > 0 })
+	if r, _ := o.reported(); r.Report.Errors >= r.Report.Requests || r.Report.Requests < int64(answered) {
+		t.Errorf("after %d answers and a refusal the edge reports %d requests and %d errors", answered, r.Report.Requests, r.Report.Errors)
+	}
+	var gauges strings.Builder
+	w := httptest.NewRecorder()
+	o.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/metrics", http.NoBody))
+	for l := range strings.Lines(w.Body.String()) {
+		if strings.HasPrefix(l, "tenet_edge_") {
+			gauges.WriteString(l)
+		}
+	}
+	if text := gauges.String(); !strings.Contains(text, `tenet_edge_errors{project="default"} `) || strings.Contains(text, `tenet_edge_errors{project="default"} 0`) || !strings.Contains(text, "tenet_edge_requests{") {
+		t.Errorf("the metrics of the server have %q", text)
+	}
 	until(t, "room again", func() bool { return ask(t, e, "POST", "/api/v1/evaluate", `{"action":"ls"}`, nil) == http.StatusOK })
 	until(t, "all records at the server", func() bool {
 		r, ok := o.reported()

@@ -41,7 +41,7 @@ func (k *fleetListCommand) Run(ctx context.Context, s *session, c *client.Client
 }
 
 func printFleet(s *session, f wire.Fleet) error {
-	err := list(s, "no edge has reported", "EDGE\tENVIRONMENT\tBUNDLE\tAGE\tWAITING\tEVALUATIONS\tVERSION\tSEEN\tPROBLEMS", f.Items, func(e *wire.FleetEdge) []any {
+	err := list(s, "no edge has reported", "EDGE\tENVIRONMENT\tBUNDLE\tAGE\tWAITING\tEVALUATIONS\tERRORS\tVERSION\tSEEN\tPROBLEMS", f.Items, func(e *wire.FleetEdge) []any {
 		r := &e.Report
 		bundle := fmt.Sprint(r.BundleSeq)
 		if e.Current {
@@ -54,7 +54,7 @@ func printFleet(s *session, f wire.Fleet) error {
 		if e.Orders.Paused {
 			state = strings.TrimSpace("paused " + state)
 		}
-		return []any{line(e.Name), line(string(r.Environment)), bundle, time.Duration(r.BundleAge) * time.Second, r.Spool, r.Evaluations, line(r.Version), e.SeenAt.Format(time.DateTime), state}
+		return []any{line(e.Name), line(string(r.Environment)), bundle, time.Duration(r.BundleAge) * time.Second, r.Spool, r.Evaluations, r.Errors, line(r.Version), e.SeenAt.Format(time.DateTime), state}
 	})
 	if err != nil {
 		return err

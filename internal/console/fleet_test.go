@@ -19,7 +19,7 @@ func (n *node) reports(name string, change ...func(*wire.EdgeReport)) {
 	n.t.Helper()
 	r := wire.EdgeReport{
 		Key: wire.EdgeKeyName("default", name) + "+key", Version: "v2 <b>", Environment: "production", Bundle: strings.Repeat("a", 64), BundleSeq: 3, BundleAge: 7200, Stale: true,
-		Spool: 40, SpoolBytes: 9000, SpoolAge: 90, Head: 400, Evaluations: 12345, StartedAt: time.Now(), Problem: "cannot reach <i>", ModelStatus: "live",
+		Spool: 40, SpoolBytes: 9000, SpoolAge: 90, Head: 400, Evaluations: 12345, Requests: 13000, Errors: 17, StartedAt: time.Now(), Problem: "cannot reach <i>", ModelStatus: "live",
 	}
 	for _, f := range change {
 		f(&r)
@@ -121,6 +121,7 @@ func TestThePageOfEdgesIsLive(t *testing.T) {
 	n := newNode(t, nil)
 	n.reports("till-7")
 	v := n.visitor()
+	has(t, v.get("/p/default/fleet").body, "17 errors")
 	s := v.follow(t, "/p/default/fleet")
 	began := time.Now()
 	s.says("12,345")

@@ -114,6 +114,7 @@ func spanOf(ctx context.Context, r *run) (context.Context, func(err error)) {
 		if a := r.answer; err == nil && a != nil {
 			span.Set("tenet.evaluation", a.EvaluationID)
 			span.Set("tenet.verdict", string(a.OverallVerdict))
+			span.Set("tenet.bundle", a.Bundle)
 			span.Count("tenet.rules.concerned", a.Coverage.RulesConcerned)
 			span.Count("tenet.rules.not_asked", a.Coverage.RulesNotAsked)
 			var broken []string

@@ -254,3 +254,38 @@ func (f *Edges) Get(ctx context.Context, projectID, name string) (wire.FleetEdge
 	}
 	return f.show(ctx, &e, map[wire.Environment]newest{})
 }
+
+// Count sums up what edges that are not silent have reported since their starts.
+type Count struct {
+	Project          string
+	Requests, Errors int64
+}
+
+// Counts returns a sum for each project that has edges, in order.
+func (f *Edges) Counts(ctx context.Context) ([]Count, error) {
+	projects, err := f.cfg.Edges.Projects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Count, 0, len(projects))
+	for _, id := range projects {
+		edges, _, err := f.cfg.Edges.List(ctx, id, 0, maxCounted)
+		if err != nil {
+			return nil, err
+		}
+		c := Count{Project: id}
+		for i := range edges {
+			if f.cfg.Now().Sub(edges[i].SeenAt) > silentAfter {
+				continue
+			}
+			var r wire.EdgeReport
+			if err := json.Unmarshal(edges[i].Report, &r); err != nil {
+				return nil, err
+			}
+			c.Requests += r.Requests
+			c.Errors += r.Errors
+		}
+		list = append(list, c)
+	}
+	return list, nil
+}

@@ -136,11 +136,22 @@ const (
 	maxUnpackedAll = 1 << 30
 )
 
-// rulesOf returns the rules that each of some entries was judged by; nil for one that is no evaluation. One body is in memory at a time.
+// Bounds of the lists of rules that are remembered while a batch is read: their number, and the bytes of one.
+const (
+	maxLists = 16
+	maxList  = 128 << 10
+)
+
+// lenient reads the JSON of records as the standard library does, which wrote those of earlier versions.
+var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
+// rulesOf returns the rules that each of some entries was judged by; nil for one that is no evaluation. One body is in memory at a time. Many
+// entries of an edge are judged by the same rules: a list that is written as an earlier one is that one.
 func rulesOf(entries []store.AuditEntry) ([][]wire.RecordedRule, error) {
 	used := make([][]wire.RecordedRule, len(entries))
 	left := int64(maxUnpackedAll)
 	var memory []byte
+	lists := map[string][]wire.RecordedRule{} // by their JSON
 	for i := range entries {
 		if entries[i].Kind != audit.KindEvaluation {
 			continue
@@ -152,12 +163,21 @@ func rulesOf(entries []store.AuditEntry) ([][]wire.RecordedRule, error) {
 		memory = body
 		left -= int64(len(body))
 		var rec struct {
-			Rules []wire.RecordedRule `json:"rules"`
+			Rules jsontext.Value `json:"rules"`
 		}
-		if err := json.Unmarshal(body, &rec, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
+		if err := json.Unmarshal(body, &rec, lenient); err != nil {
 			return nil, refused("the body of entry %d is not a record", entries[i].Seq)
 		}
-		used[i] = rec.Rules
+		list, ok := lists[string(rec.Rules)]
+		if !ok && len(rec.Rules) > 0 {
+			if err := json.Unmarshal(rec.Rules, &list, lenient); err != nil {
+				return nil, refused("the body of entry %d is not a record", entries[i].Seq)
+			}
+			if len(lists) < maxLists && len(rec.Rules) <= maxList {
+				lists[string(rec.Rules)] = list
+			}
+		}
+		used[i] = list
 	}
 	return used, nil
 }

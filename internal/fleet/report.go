@@ -75,8 +75,8 @@ const maxNews = 10_000
 // storeLater reports whether a report says nothing that must be stored at once, which the first one of an edge always does. It is then stored together
 // with others, so that a thousand edges cost few transactions.
 func (f *Edges) storeLater(e *store.Edge, r wire.EdgeReport, first bool) bool {
-	r.BundleAge, r.SpoolAge, r.Evaluations, r.Head, r.SpoolBytes = 0, 0, 0, 0, 0
-	r.Spool = min(r.Spool, 1)
+	r.BundleAge, r.SpoolAge, r.Evaluations, r.Requests, r.Head, r.SpoolBytes = 0, 0, 0, 0, 0, 0
+	r.Spool, r.Errors = min(r.Spool, 1), min(r.Errors, 1)
 	text := string(audit.JSON(r))
 	ref := edgeRef{e.ProjectID, e.Name}
 	f.mu.Lock()

@@ -10,6 +10,7 @@ import (
 
 	"tenet/internal/audit"
 	"tenet/internal/auth"
+	"tenet/internal/fleet"
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/wire"
@@ -102,17 +103,22 @@ func TestReportsOfManyEdgesAreStoredTogether(t *testing.T) {
 			b.report(fmt.Sprintf("e%d", i), change)
 		}
 	}
-	everybody(nil)
+	everybody(func(r *wire.EdgeReport) { r.Errors = 1 })
 	if counted.n != edges {
 		t.Errorf("%d transactions for the first reports of %d edges", counted.n, edges)
 	}
 	counted.n = 0
 	for i := range 6 {
 		b.now = b.now.Add(10 * time.Second)
-		everybody(func(r *wire.EdgeReport) { r.Evaluations, r.Head = int64(i+1), int64(i+1) })
+		everybody(func(r *wire.EdgeReport) {
+			r.Evaluations, r.Head, r.Requests, r.Errors = int64(i+1), int64(i+1), int64(2*i+2), int64(i+3)
+		})
 		if got := b.open(); len(got) > 0 {
 			t.Fatalf("open alerts: %q", got)
 		}
+	}
+	if counts, err := b.Counts(t.Context()); err != nil || !slices.Equal(counts, []fleet.Count{{Project: "pay", Requests: 12 * edges, Errors: 8 * edges}}) {
+		t.Errorf("together they report %+v, %v", counts, err)
 	}
 	if counted.n > 6 {
 		t.Errorf("%d transactions for 6 rounds of reports of %d edges", counted.n, edges)

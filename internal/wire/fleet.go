@@ -36,6 +36,8 @@ type EdgeReport struct {
 	SpoolAge    int64       `json:"spool_age_s" doc:"Age of the oldest, in seconds."`
 	Head        int64       `json:"head" doc:"Number of the last entry of its chain."`
 	Evaluations int64       `json:"evaluations" doc:"Evaluations since its start."`
+	Requests    int64       `json:"requests,omitempty" doc:"Requests to its API since its start, those of tools included."`
+	Errors      int64       `json:"errors,omitempty" doc:"Those that failed at the edge (status 500 and above), such as evaluations whose record could not be written. Requests that are refused for what they say do not count."`
 	StartedAt   time.Time   `json:"started_at" doc:"When it was started."`
 	Pinned      bool        `json:"pinned,omitempty" doc:"True if it stays at its bundle."`
 	Paused      bool        `json:"paused,omitempty" doc:"True if it answers no evaluations."`

@@ -34,6 +34,7 @@ type exchange struct {
 	raw      []byte // body of a signed request
 	who      auth.Actor
 	wrote    func() // notes the end of a request that may have written; nil for others
+	broke    int    // status of the error that ended a stream; 0 for none
 	refusal  string // why the use of the key is refused, such as [auth.RefusedNetwork]; empty for other reasons
 }
 
@@ -98,6 +99,9 @@ func (s *Server) finish(rw *response, x *exchange, start time.Time) {
 	took := s.cfg.Now().Sub(start)
 	s.observe(x.r, rw.status, took)
 	telemetry.Route(x.r.Context(), x.r.Pattern, x.project)
+	if s.cfg.Ended != nil && x.project != "" {
+		s.cfg.Ended(cmp.Or(x.broke, rw.status))
+	}
 	if s.cfg.Served != nil && rw.status < http.StatusBadRequest && x.project != "" {
 		s.cfg.Served(x.project)
 	}

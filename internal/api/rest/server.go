@@ -52,6 +52,8 @@ type Config struct {
 	Registry *prometheus.Registry
 	// Served, if not nil, is called with the project of every request that succeeds.
 	Served func(projectID string)
+	// Ended, if not nil, is called at the end of every request that concerns a project, with its status, or with that of the error that ended its stream.
+	Ended  func(status int)
 	Limits Limits
 	// RequireLoopbackHost refuses requests whose Host header does not name this machine, as long as no API key is in force.
 	// A server without keys is then safe from pages that point a host name of theirs at the loopback address.

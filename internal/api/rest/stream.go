@@ -103,6 +103,7 @@ func (st *Stream) Finish(ctx context.Context, answer any, err error) error {
 		return err
 	default:
 		problem, _ := ProblemOf(ctx, err)
+		exchangeFrom(ctx).broke = problem.Status
 		st.Send("error", problem)
 	}
 	st.w.closed = true

@@ -2363,6 +2363,8 @@ export interface EdgeReport {
   bundle_seq: number;
   /** Environment whose bundles it takes. */
   environment: "production" | "staging" | "development" | (string & {});
+  /** Those that failed at the edge (status 500 and above), such as evaluations whose record could not be written. Requests that are refused for what they say do not count. */
+  errors?: number | null;
   /** Evaluations since its start. */
   evaluations: number;
   /** Number of the last entry of its chain. */
@@ -2377,6 +2379,8 @@ export interface EdgeReport {
   pinned?: boolean | null;
   /** Why it cannot fetch bundles or send records. */
   problem?: string | null;
+  /** Requests to its API since its start, those of tools included. */
+  requests?: number | null;
   /** Records that wait to be sent. */
   spool: number;
   /** Age of the oldest, in seconds. */

@@ -2812,6 +2812,8 @@ class EdgeReport(Struct, kw_only=True, omit_defaults=True):
     """Number of the bundle in use."""
     environment: str
     """Environment whose bundles it takes."""
+    errors: int | None = None
+    """Those that failed at the edge (status 500 and above), such as evaluations whose record could not be written. Requests that are refused for what they say do not count."""
     evaluations: int
     """Evaluations since its start."""
     head: int
@@ -2826,6 +2828,8 @@ class EdgeReport(Struct, kw_only=True, omit_defaults=True):
     """True if it stays at its bundle."""
     problem: str | None = None
     """Why it cannot fetch bundles or send records."""
+    requests: int | None = None
+    """Requests to its API since its start, those of tools included."""
     spool: int
     """Records that wait to be sent."""
     spool_age_s: int
