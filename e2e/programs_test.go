@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"regexp"
 	"strconv"
 	"time"
@@ -38,7 +39,8 @@ func exits(ts *testscript.TestScript, negated bool, args []string) {
 	}
 }
 
-// model ADDR FILE is a model server of the OpenAI kind that answers every prompt with the text of a file, until it is killed.
+// model ADDR FILE is a model server of the OpenAI kind that answers every prompt with the text of a file, until it is interrupted: where
+// the tests were started with interrupts ignored, as shells start what runs in the background, a script would wait for it for ever otherwise.
 func model(args []string) int {
 	if len(args) != 2 {
 		return complain("usage: model ADDR FILE")
@@ -59,7 +61,16 @@ func model(args []string) int {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(answer)
 	})}
-	return complain("%v", server.ListenAndServe())
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt)
+	go func() {
+		<-interrupts
+		_ = server.Close()
+	}()
+	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+		return complain("%v", err)
+	}
+	return 0
 }
 
 // call is http [-status N] [-key KEY] [-type TYPE] [-wait] [-until REGEXP] METHOD URL [FILE]: it prints the body of the

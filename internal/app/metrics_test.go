@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"io/fs"
 	"maps"
@@ -133,6 +134,9 @@ func TestTheGuideListsTheMetrics(t *testing.T) {
 			return err
 		}
 		code, err := os.ReadFile(path)
+		if !bytes.Contains(code, []byte(`"tenet_`)) {
+			return err
+		}
 		for _, m := range metric.FindAllSubmatch(code, -1) {
 			made[string(m[1])] = true
 		}

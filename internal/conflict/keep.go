@@ -29,10 +29,12 @@ type keeping struct {
 
 func pairOf(a, b string) [2]string { return [2]string{min(a, b), max(a, b)} }
 
-// keep stores the observations about a batch of rules, and how far the walk has come.
-func (b *Conflicts) keep(ctx context.Context, projectID, walk string, w store.ConflictWalk, batch []string, found []observation) error {
+// keep stores the observations about a batch of rules, and how far the walk has come. took is the time of the transaction, without the time that it waited for others.
+func (b *Conflicts) keep(ctx context.Context, projectID, walk string, w store.ConflictWalk, batch []string, found []observation) (took time.Duration, err error) {
 	strongestFirst(found)
-	return b.cfg.Store.Update(ctx, func(tx store.Tx) error {
+	var begun time.Time
+	err = b.cfg.Store.Update(ctx, func(tx store.Tx) error {
+		begun = time.Now()
 		k := &keeping{b: b, tx: tx, projectID: projectID, conflicts: map[[2]string]store.Conflict{}}
 		if err := k.read(ctx, batch, found); err != nil {
 			return err
@@ -63,6 +65,7 @@ func (b *Conflicts) keep(ctx context.Context, projectID, walk string, w store.Co
 		}
 		return tx.Conflicts.PutWalk(ctx, projectID, walk, w)
 	})
+	return time.Since(begun), err
 }
 
 // strongestFirst puts the observations that may end conflicts first, and then the contradictions by their confidence.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"tenet/internal/corpus"
 	"tenet/internal/job"
@@ -22,8 +23,11 @@ const (
 )
 
 const (
-	// walkBatch is how many rules are compared before their conflicts are stored, with the progress of the walk.
-	walkBatch = 100
+	// firstBatch is how many rules are compared before their conflicts are stored, with the progress of the walk. Later batches are as large as the time of
+	// the one before allows, at most walkBatch.
+	firstBatch, walkBatch = 10, 100
+	// batchTime is how long a transaction that stores conflicts should take: nobody else writes to SQLite meanwhile.
+	batchTime = 20 * time.Millisecond
 	// modelRules is the number of changed rules up to which the model is asked. Larger imports are compared by the tests only; a scan
 	// asks the model about them.
 	modelRules = 50
@@ -112,7 +116,9 @@ func (b *Conflicts) resume(ctx context.Context, j *wire.Job, name string, args f
 		s.model = nil
 	}
 	done, total := 0, len(ids)
-	for batch := range slices.Chunk(ids, walkBatch) {
+	for size := firstBatch; len(ids) > 0; {
+		batch := ids[:min(size, len(ids))]
+		ids = ids[len(batch):]
 		progress(done, total)
 		found, err := s.look(ctx, batch)
 		if err != nil {
@@ -120,13 +126,15 @@ func (b *Conflicts) resume(ctx context.Context, j *wire.Job, name string, args f
 		}
 		if s.away && j.Attempt < j.MaxAttempts {
 			err := rule.Errorf(rule.CodeUnavailable, "the model cannot be asked about the rules now; what was found without it is kept")
-			return false, errors.Join(b.keep(ctx, projectID, name, w, batch, found), err)
+			_, errKeep := b.keep(ctx, projectID, name, w, batch, found)
+			return false, errors.Join(errKeep, err)
 		}
 		w.LastID = batch[len(batch)-1]
-		if err := b.keep(ctx, projectID, name, w, batch, found); err != nil {
+		took, err := b.keep(ctx, projectID, name, w, batch, found)
+		if err != nil {
 			return false, err
 		}
-		done += len(batch)
+		done, size = done+len(batch), nextBatch(len(batch), took)
 	}
 	progress(total, total)
 	finished := store.ConflictWalk{Reached: w.Toward}
@@ -134,6 +142,12 @@ func (b *Conflicts) resume(ctx context.Context, j *wire.Job, name string, args f
 		finished.Reached = 0 // the next one begins at the start
 	}
 	return resumed, b.cfg.Store.Update(ctx, func(tx store.Tx) error { return tx.Conflicts.PutWalk(ctx, projectID, name, finished) })
+}
+
+// nextBatch is the size of the batch after one of a size whose transaction took a time.
+func nextBatch(size int, took time.Duration) int {
+	fits := float64(size) * float64(batchTime) / float64(max(took, time.Microsecond))
+	return min(max(int(min(fits, walkBatch)), 1), 2*size)
 }
 
 // toWalk lists the rules of a walk, in order of their ids, and the corpus version that the list is of.

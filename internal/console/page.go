@@ -234,6 +234,9 @@ func missing(*page) error {
 // home leads to the first screen.
 func home(p *page) error { return p.redirect(projectAddress(p.startProject(), "evaluations")) }
 
+// projectHome leads to a project whose address names no page.
+func projectHome(p *page) error { return p.redirect(p.at("evaluations")) }
+
 // startProject is where a person begins: in the only project, or in the default one.
 func (p *page) startProject() string {
 	return cmp.Or(p.who.Home(), rule.DefaultProject)

@@ -27,6 +27,8 @@ func routes() []route {
 	return []route{
 		{pattern: "GET /{$}", show: home, role: auth.Viewer},
 		{pattern: "GET /console", show: home, role: auth.Viewer},
+		{pattern: "GET /p/{project}/{$}", show: projectHome, role: auth.Viewer},
+		{pattern: "GET /p/{project}", show: projectHome, role: auth.Viewer},
 		{pattern: "GET /assets/{name}", show: asset, static: true},
 		{pattern: "GET /signin", show: signInPage, open: true},
 		{pattern: "POST /signin", show: signIn, open: true},

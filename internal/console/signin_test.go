@@ -29,6 +29,14 @@ func TestWithoutKeysTheConsoleIsOpenAndSaysSo(t *testing.T) {
 	if a := v.get("/console"); a.status != http.StatusSeeOther {
 		t.Errorf("/console: %d", a.status)
 	}
+	for path, want := range map[string]string{"/p/default": "/p/default/evaluations", "/p/default/": "/p/default/evaluations"} {
+		if a := v.get(path); a.status != http.StatusSeeOther || a.header.Get("Location") != want {
+			t.Errorf("%s: %d to %s", path, a.status, a.header.Get("Location"))
+		}
+	}
+	if a := v.get("/p/nothing"); a.status != http.StatusNotFound {
+		t.Errorf("a project that is not there: %d to %s", a.status, a.header.Get("Location"))
+	}
 	a := v.get("/p/default/rules")
 	if a.status != http.StatusOK || !strings.Contains(a.body, "No API key is in force") || !strings.Contains(a.body, "Local administrator") {
 		t.Errorf("%d %s", a.status, a.body)

@@ -21,7 +21,7 @@ import (
 
 // TestMemoryDoesNotGrowWithAPack writes and checks packs of two sizes: a record more takes no memory more. TENET_PACK is the size of the larger one.
 func TestMemoryDoesNotGrowWithAPack(t *testing.T) {
-	n := 8000
+	n := 3000
 	if s := os.Getenv("TENET_PACK"); s != "" {
 		var err error
 		if n, err = strconv.Atoi(s); err != nil {
