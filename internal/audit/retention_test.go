@@ -62,6 +62,54 @@ func TestPruneLeavesAChainThatVerifies(t *testing.T) {
 	})
 }
 
+// Bodies that are removed while a chain is verified are no damage, and one that another removes is.
+func TestVerifyWhileBodiesAreRemoved(t *testing.T) {
+	each(t, func(t *testing.T, s opened) {
+		now := time.Now()
+		err := s.Update(t.Context(), func(tx store.Tx) error {
+			var records []audit.Record
+			for range 3 {
+				r := record(1)
+				r.At = now.Add(-2 * time.Hour)
+				records = append(records, r)
+			}
+			return audit.Append(t.Context(), tx, "p", append(records, record(2))...)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		removing := func() {
+			if n, err := audit.Prune(t.Context(), s, s.Audit, pruning(now.Add(-time.Hour), now)); err != nil || n != 3 {
+				t.Errorf("%d bodies removed, %v", n, err)
+			}
+		}
+		r, err := audit.Verify(t.Context(), &interrupted{s.Audit, removing}, "p", wire.AuditHead{})
+		if err != nil || !r.OK() || r.Pruned != 3 {
+			t.Errorf("%+v, %v; want 3 bodies removed and no problem", r, err)
+		}
+		erasing := func() { s.tamper(t, "UPDATE audit_entries SET body = '' WHERE seq = 4") }
+		r, err = audit.Verify(t.Context(), &interrupted{s.Audit, erasing}, "p", wire.AuditHead{})
+		if err != nil || len(r.Problems) != 1 || r.Problems[0].Seq != 4 {
+			t.Errorf("%+v, %v; want a problem of entry 4", r, err)
+		}
+	})
+}
+
+// interrupted calls a function before it reads the first page.
+type interrupted struct {
+	store.AuditReader
+
+	first func()
+}
+
+func (i *interrupted) Entries(ctx context.Context, projectID string, after int64, limit int) ([]store.AuditEntry, error) {
+	if i.first != nil {
+		i.first()
+		i.first = nil
+	}
+	return i.AuditReader.Entries(ctx, projectID, after, limit)
+}
+
 func pruning(before, now time.Time) audit.Pruning {
 	return audit.Pruning{ProjectID: "p", Kind: audit.KindEvaluation, Before: before, Now: now}
 }

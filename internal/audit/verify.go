@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"tenet/internal/store"
 	"tenet/internal/wire"
@@ -36,12 +35,6 @@ func VerifyPart(ctx context.Context, r store.AuditReader, projectID string, veri
 		return nil, err
 	}
 	report := &wire.AuditReport{ProjectID: projectID, Head: head, Problems: []wire.AuditProblem{}}
-	through := map[string]int64{} // by kind
-	for _, kind := range PrunedKinds {
-		if last, err := lastRemoval(ctx, r, projectID, kind); err == nil { // else the walk reports the fault of the entry
-			through[kind] = last.through
-		}
-	}
 	last := verified
 	begin := int64(math.MinInt64)
 	if verified != (wire.AuditHead{}) {
@@ -57,24 +50,19 @@ func VerifyPart(ctx context.Context, r store.AuditReader, projectID string, veri
 		}
 	}
 	reached := head == last
-	pages, stop := readAhead(ctx, r, projectID, begin)
+	pages, stop := readAhead(ctx, r, projectID, begin, limit, head.Seq)
 	defer stop()
 	for p := range pages {
-		if limit > 0 && report.Entries >= int64(limit) && last.Seq < head.Seq && len(report.Problems) < maxProblems {
-			lost(false)
-			report.Next = &wire.AuditHead{Seq: last.Seq, Hash: last.Hash}
-			return report, nil
-		}
 		if p.err != nil {
 			return nil, p.err
 		}
-		faults := contentFaults(p.entries, through)
+		faults := contentFaults(p.entries, p.through)
 		for i, e := range p.entries {
 			checkPlace(report, last, e)
 			for _, fault := range faults[i] {
 				addProblem(report, e.Seq, e.ID, "%s", fault)
 			}
-			if removed(e, through) {
+			if removed(e, p.through) {
 				report.Pruned++
 			}
 			last = wire.AuditHead{Seq: e.Seq, Hash: e.Hash}
@@ -87,6 +75,11 @@ func VerifyPart(ctx context.Context, r store.AuditReader, projectID string, veri
 		}
 	}
 	stop()
+	if limit > 0 && report.Entries >= int64(limit) && last.Seq < head.Seq && len(report.Problems) < maxProblems {
+		lost(false)
+		report.Next = &wire.AuditHead{Seq: last.Seq, Hash: last.Hash}
+		return report, nil
+	}
 	// Entries may have been appended since the head was read, but never beyond the head as it is now.
 	now, err := r.Head(ctx, projectID)
 	if err != nil {
@@ -115,19 +108,25 @@ func checkStart(ctx context.Context, r store.AuditReader, report *wire.AuditRepo
 // page is a part of a chain, or why it could not be read.
 type page struct {
 	entries []store.AuditEntry
+	through map[string]int64 // up to where the bodies of a kind may have been removed
 	err     error
 }
 
-// readAhead reads the entries of a chain after one, page by page, the next one while the caller looks at one. The caller calls stop, which may
-// be called again, before it uses r for something else.
-func readAhead(ctx context.Context, r store.AuditReader, projectID string, after int64) (pages <-chan page, stop func()) {
+// readAhead reads the entries of a chain after one, page by page, the next one while the caller looks at one. If limit is not 0, it ends after about limit of them that are
+// before the head. The caller calls stop, which may be called again, before it uses r for something else.
+func readAhead(ctx context.Context, r store.AuditReader, projectID string, after int64, limit int, head int64) (pages <-chan page, stop func()) {
 	to, done := make(chan page), make(chan struct{})
 	go func() {
 		defer close(to)
-		for {
+		through := removals(ctx, r, projectID)
+		for read := 0; ; {
 			entries, err := r.Entries(ctx, projectID, after, verifyPage)
+			if slices.ContainsFunc(entries, func(e store.AuditEntry) bool { return gap(e, through) }) {
+				// The bodies may have been removed meanwhile. Their removal was in the chain before that.
+				through = removals(ctx, r, projectID)
+			}
 			select {
-			case to <- page{entries, err}:
+			case to <- page{entries, through, err}:
 			case <-done:
 				return
 			}
@@ -135,6 +134,9 @@ func readAhead(ctx context.Context, r store.AuditReader, projectID string, after
 				return
 			}
 			after = entries[len(entries)-1].Seq
+			if read += len(entries); limit > 0 && read >= limit && after < head {
+				return
+			}
 		}
 	}()
 	return to, sync.OnceFunc(func() {
@@ -142,6 +144,17 @@ func readAhead(ctx context.Context, r store.AuditReader, projectID string, after
 		for range to { // ends when the reading has
 		}
 	})
+}
+
+// removals returns up to where the bodies of each kind may have been removed.
+func removals(ctx context.Context, r store.AuditReader, projectID string) map[string]int64 {
+	through := make(map[string]int64, len(PrunedKinds))
+	for _, kind := range PrunedKinds {
+		if last, err := lastRemoval(ctx, r, projectID, kind); err == nil { // else the walk reports the fault of the entry
+			through[kind] = last.through
+		}
+	}
+	return through
 }
 
 // checkPlace looks whether an entry follows the one before it.
@@ -175,7 +188,10 @@ func contentFaults(entries []store.AuditEntry, through map[string]int64) [][]str
 }
 
 // examiner is memory for looking at entries one after the other.
-type examiner struct{ hashed, body []byte }
+type examiner struct {
+	hashed, body []byte
+	json         validator
+}
 
 var examiners = sync.Pool{New: func() any { return new(examiner) }}
 
@@ -200,7 +216,7 @@ func (x *examiner) faultsOf(e *store.AuditEntry, through map[string]int64) []str
 		return append(faults, fmt.Sprintf("its body cannot be read: %v", unreadable(e, err)))
 	}
 	x.body = body
-	if !jsontext.Value(body).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
+	if !x.json.valid(body) {
 		faults = append(faults, "its body is not JSON")
 	}
 	return faults
@@ -211,6 +227,11 @@ func isHash(sum [sha256.Size]byte, text string) bool {
 	var b [2 * sha256.Size]byte
 	hex.Encode(b[:], sum[:])
 	return text == string(b[:])
+}
+
+// gap reports whether the body of an entry is missing although it is not among those that may have been removed.
+func gap(e store.AuditEntry, through map[string]int64) bool {
+	return len(e.Body) == 0 && e.Seq > through[e.Kind] && slices.Contains(PrunedKinds, e.Kind)
 }
 
 // removed reports whether the body of an entry is gone and may be: bodies of a kind up to its entry in through may have been removed.

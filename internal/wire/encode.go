@@ -16,11 +16,11 @@ import (
 
 // Encoded has the types that [AppendJSON] encodes.
 type Encoded interface {
-	*EvaluationRecord | *rule.Evaluation | *SubmissionAnswer
+	*EvaluationRecord | *rule.Evaluation | *SubmissionAnswer | *rule.Rule | *[]rule.Rule | *Page[rule.Rule] | *RuleSearchPage
 }
 
 // AppendJSON appends v as package encoding/json encodes it, byte for byte, in a fraction of the time: every evaluation encodes its answer and its
-// record. With escapeHTML it escapes as [json.Marshal] does. It panics for a value that has no JSON, as only a fault of this program makes one.
+// record, and lists have thousands of rules. With escapeHTML it escapes as [json.Marshal] does. It panics for a value that has no JSON, as only a fault of this program makes one.
 func AppendJSON[T Encoded](b []byte, v T, escapeHTML bool) []byte {
 	if v == nil {
 		return append(b, "null"...)
@@ -39,6 +39,14 @@ func AppendJSON[T Encoded](b []byte, v T, escapeHTML bool) []byte {
 		t.text("submission_id", v.SubmissionID)
 		t.text("subject_kind", v.SubjectKind)
 		t.end()
+	case *rule.Rule:
+		t.rule(v)
+	case *[]rule.Rule:
+		elements(&t, *v, (*jsonText).rule)
+	case *Page[rule.Rule]:
+		t.rulePage(v)
+	case *RuleSearchPage:
+		t.searchPage(v)
 	}
 	return t.b
 }
@@ -129,6 +137,10 @@ func (t *jsonText) value(v any) {
 // list encodes a list; nil is null.
 func list[E any](t *jsonText, name string, of []E, one func(*jsonText, *E)) {
 	t.name(name)
+	elements(t, of, one)
+}
+
+func elements[E any](t *jsonText, of []E, one func(*jsonText, *E)) {
 	if of == nil {
 		t.b = append(t.b, "null"...)
 		return

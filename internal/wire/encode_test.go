@@ -3,6 +3,7 @@ package wire_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"reflect"
 	"testing"
@@ -26,6 +27,9 @@ func fill(t *rapid.T, v reflect.Value, depth int) {
 	case time.Time:
 		at := time.Unix(rapid.Int64Range(-60_000_000_000, 250_000_000_000).Draw(t, "second"), rapid.Int64Range(0, 999_999_999).Draw(t, "nanosecond"))
 		v.Set(reflect.ValueOf(at.In(time.FixedZone("", 60*rapid.IntRange(-720, 720).Draw(t, "zone")))))
+		return
+	case json.RawMessage:
+		v.SetBytes([]byte(rapid.SampledFrom([]string{`null`, `{"a":[1,"<"]}`, `"text"`}).Draw(t, "JSON")))
 		return
 	}
 	switch v.Kind() {
@@ -101,6 +105,31 @@ func TestEvaluationsEncodeAsEver(t *testing.T) {
 	}
 }
 
+// TestRulesEncodeAsEver is the same for rules and their lists.
+func TestRulesEncodeAsEver(t *testing.T) {
+	t.Parallel()
+	proptest.Check(t, func(rt *rapid.T) {
+		rules, page, found := []rule.Rule{}, &wire.Page[rule.Rule]{}, &wire.RuleSearchPage{}
+		fill(rt, reflect.ValueOf(&rules).Elem(), 4)
+		fill(rt, reflect.ValueOf(page).Elem(), 4)
+		fill(rt, reflect.ValueOf(found).Elem(), 4)
+		for _, html := range []bool{false, true} {
+			same(rt, &rules, html)
+			same(rt, page, html)
+			same(rt, found, html)
+			for i := range rules {
+				same(rt, &rules[i], html)
+			}
+		}
+	})
+	same(t, &rule.Rule{}, false)
+	same(t, (*rule.Rule)(nil), false)
+	same(t, &[]rule.Rule{}, false)
+	same(t, new([]rule.Rule), false)
+	same(t, &wire.Page[rule.Rule]{}, false)
+	same(t, &wire.RuleSearchPage{}, false)
+}
+
 func same[T wire.Encoded](t interface {
 	Helper()
 	Fatalf(format string, args ...any)
@@ -116,4 +145,37 @@ func same[T wire.Encoded](t interface {
 	if got := append(wire.AppendJSON([]byte("before"), v, html), '\n'); string(got) != "before"+want.String() {
 		t.Fatalf("escaped for HTML %t: got\n%s\nwant\n%s", html, got[len("before"):], want.String())
 	}
+}
+
+// BenchmarkEncodeRules encodes a list of 5,000 rules, with the encoder of the standard library and with ours.
+func BenchmarkEncodeRules(b *testing.B) {
+	rules := make([]rule.Rule, 5_000)
+	for i := range rules {
+		rules[i] = rule.Rule{
+			ID: "01a220a6-492d-7733-a282-8493a8e5f5f3", ProjectID: "default", Slug: fmt.Sprintf("B-%06d", i), Version: 1, Modality: rule.Must, Severity: rule.High, Scope: []string{"unit0", "broad"},
+			Statement: fmt.Sprintf("In unit 0, a payment above %d must be approved by a second person before it is carried out (rule %d).", 1000+i, i), Tags: []string{"bench", "a payment"},
+			Rationale: "Two people see more than one, and what is approved can be traced to those who answer for it.", SourceRefs: []rule.SourceRef{}, Status: rule.Effective,
+			AppliesTo: &rule.AppliesTo{Kinds: []string{"facts"}}, Check: &rule.Check{CEL: "facts.amount <= 1000 || facts.approvals >= 2", Message: "approval is missing"},
+			Enforcement: rule.Enforce, CreatedAt: time.Now(), CreatedBy: "key:bench", AuthoredBy: "key:bench", UpdatedAt: time.Now(), UpdatedBy: "key:bench",
+		}
+	}
+	b.Run("standard", func(b *testing.B) {
+		var to bytes.Buffer
+		for b.Loop() {
+			to.Reset()
+			enc := json.NewEncoder(&to)
+			enc.SetEscapeHTML(false)
+			if err := enc.Encode(rules); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.SetBytes(int64(to.Len()))
+	})
+	b.Run("ours", func(b *testing.B) {
+		var to []byte
+		for b.Loop() {
+			to = wire.AppendJSON(to[:0], &rules, false)
+		}
+		b.SetBytes(int64(len(to)))
+	})
 }

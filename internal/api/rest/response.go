@@ -63,7 +63,7 @@ func (w *response) send() {
 }
 
 // maxPooled is the largest buffer, in bytes, that the pool takes back.
-const maxPooled = 1 << 20
+const maxPooled = 8 << 20
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
@@ -85,6 +85,18 @@ func encodeTo(buf *bytes.Buffer, v any) {
 		return
 	case *wire.SubmissionAnswer:
 		writeText(buf, v)
+		return
+	case rule.Rule:
+		writeText(buf, &v)
+		return
+	case []rule.Rule:
+		writeText(buf, &v)
+		return
+	case wire.Page[rule.Rule]:
+		writeText(buf, &v)
+		return
+	case wire.RuleSearchPage:
+		writeText(buf, &v)
 		return
 	}
 	enc := json.NewEncoder(buf)
