@@ -335,7 +335,7 @@ func (s *shipping) key(ctx context.Context, project string) (string, error) {
 	return signing[0], nil
 }
 
-// sentRecords are [wire.EdgeRecords] whose bodies are written into the request as they are stored: texts of their own are a fifth of all memory that
+// sentRecords are [wire.EdgeRecords] whose bodies are written into the request as they are stored: texts of their own are a tenth of all memory that
 // an edge under load asks for.
 type sentRecords struct {
 	Entries []sentRecord `json:"entries"`
