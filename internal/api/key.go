@@ -152,5 +152,5 @@ func (s Keys) mayBeFirst(ctx context.Context, projectID string, role auth.Role) 
 		return err
 	}
 	return rule.Errorf(rule.CodeConflict,
-		"the first key must have the role admin and the project_id *, since from then on every request needs a key; make that one first")
+		"the first key must have the role admin for all projects (project_id *, --all-projects), since from then on every request needs a key; make that one first")
 }

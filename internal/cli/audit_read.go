@@ -116,10 +116,10 @@ func (k *auditShowCommand) Run(ctx context.Context, s *session, c *client.Client
 
 func printAuditEntry(s *session, e wire.AuditEntryDetail) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "entry %d of project %s\n  %s\n  at      %s\n", e.Seq, e.ProjectID, line(e.Summary), e.At.UTC().Format(time.RFC3339))
+	fmt.Fprintf(&b, "entry %d of project %s\n  %s\n  at        %s\n", e.Seq, e.ProjectID, line(e.Summary), e.At.UTC().Format(time.RFC3339))
 	about := func(name, text string) {
 		if text != "" {
-			fmt.Fprintf(&b, "  %-8s%s\n", name, line(text))
+			fmt.Fprintf(&b, "  %-10s%s\n", name, line(text))
 		}
 	}
 	about("actor", actorOf(e.Actor, e.Identity))
