@@ -191,6 +191,8 @@ func (d *doctor) model(server string, m *wire.ModelHealth) {
 func (d *doctor) embedded(ctx context.Context, cfg *config.Config) {
 	dir := dataFolder(d.s, cfg)
 	switch {
+	case cfg.Data != "" && cfg.DatabaseURL == "" && !hasData(dir):
+		d.add("database", partNote, "there is none in %s yet; the first command that judges makes one there", dir)
 	case cfg.DatabaseURL == "" && !hasData(dir):
 		d.add("database", partNote, "there is none in %s yet; commands that judge use the starter packs and keep nothing", dir)
 	default:

@@ -4,6 +4,7 @@ package config
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -411,10 +412,15 @@ func (c *Config) validate() (wrong []error) {
 	return wrong
 }
 
-// isAddress reports whether a server can listen at an address: a host, which may be empty, and a port.
+// isAddress reports whether a server can listen at an address: a host, which may be empty, and a port, which is a number up to 65535 or the name of
+// a service that the system knows.
 func isAddress(address string) bool {
 	_, port, err := net.SplitHostPort(address)
-	return err == nil && port != ""
+	if err != nil || port == "" {
+		return false
+	}
+	_, err = net.DefaultResolver.LookupPort(context.Background(), "tcp", port)
+	return err == nil
 }
 
 // profilesForm is the form of judge_profile.

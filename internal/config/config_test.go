@@ -64,6 +64,7 @@ func TestBadSettingsAreRefusedAndNamed(t *testing.T) {
 		{"job_workers: 0\nlog_level: loud", ":1: job_workers: must be between"},
 		{"job_workers: 0\nlog_level: loud", ":2: log_level: \"loud\""},
 		{"listen: nowhere", ":1: listen: \"nowhere\" is not an address"},
+		{"listen: 127.0.0.1:99999", ":1: listen: \"127.0.0.1:99999\" is not an address"},
 		{"grpc_listen: '[::1'", ":1: grpc_listen: "},
 		{"# one\ntls_cert: a.pem", ":2: tls_cert and tls_key: set both"},
 		{"seeds: {a: b}\nlog_level: loud", ":1: seeds must be a plain value"},
