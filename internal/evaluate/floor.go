@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tenet/internal/ledger"
+	"tenet/internal/corpus"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
 )
@@ -78,10 +79,12 @@ func takePolicy(r *run) {
 }
 
 // covered reports whether some rule that counts concerns the subject and is kept, broken or open. A check that has only found that
-// some words do not occur covers the text of files, and no action or facts, which can be put into any words.
+// some words do not occur covers the text of files, and no action or facts, which can be put into any words. Nor does a rule about the tools of
+// some servers that is kept cover a call of which the request does not name the server.
 func covered(r *run) bool {
+	tool := toolOf(r.subject)
 	covers := func(c *chosen, concerned, kept bool) bool {
-		return concerned && c.Rule.Enforcement != rule.Shadow && (!kept || len(r.subject.Files) > 0 || asksBeyondWords(c))
+		return concerned && c.Rule.Enforcement != rule.Shadow && (!kept || len(r.subject.Files) > 0 || asksBeyondWords(c) && isAbout(c.Rule, tool))
 	}
 	for i := range r.answer.RuleVerdicts {
 		v := &r.answer.RuleVerdicts[i]
@@ -90,6 +93,14 @@ func covered(r *run) bool {
 		}
 	}
 	return slices.ContainsFunc(r.sel.aside, func(a aside) bool { return covers(a.chosen, a.finding == ledger.Kept, true) })
+}
+
+// isAbout reports whether a rule is about a tool for certain, and not only because the server of the tool may be any; tool is nil for what is no call.
+func isAbout(r *rule.Rule, tool *corpus.Tool) bool {
+	if tool == nil || tool.Server != "" || r.AppliesTo == nil || len(r.AppliesTo.Tools) == 0 {
+		return true
+	}
+	return rule.CompileTools(r.AppliesTo.Tools).MatchAnywhere(tool.Name)
 }
 
 // asksBeyondWords reports whether a check that is kept says more about an action or facts than that some words do not occur: an

@@ -25,6 +25,11 @@ func TestWhatNoRuleCovers(t *testing.T) {
 	shadow.Enforcement = rule.Shadow
 	forRust := patternRule("eval")
 	forRust.AppliesTo = &rule.AppliesTo{Paths: []string{"**/*.rs"}}
+	onGit, onAny := celRule("!('force' in facts.arguments)"), celRule("!('force' in facts.arguments)")
+	onGit.AppliesTo, onAny.AppliesTo = &rule.AppliesTo{Tools: []string{"git/*", "git_*"}}, &rule.AppliesTo{Tools: []string{"git/*", "trans*"}}
+	call := func(server string, arguments map[string]any) subject.Input {
+		return subject.Input{Kind: subject.ToolCall, Facts: map[string]any{"server": server, "tool": "transfer", "arguments": arguments}}
+	}
 	asked := rule.Rule{Slug: "ASK-1", Statement: "Ask the model."}
 
 	for name, tt := range map[string]struct {
@@ -50,6 +55,10 @@ func TestWhatNoRuleCovers(t *testing.T) {
 		"facts of which a condition does not hold": {[]rule.Rule{elsewhere}, facts, "", rule.NeedsConfirmation, "confirm"},
 		"facts that a check cannot decide":         {[]rule.Rule{celRule("facts.b == 1.0")}, facts, "", rule.NeedsConfirmation, ""},
 		"facts with a rule in shadow":              {[]rule.Rule{shadow}, facts, "", rule.NeedsConfirmation, "confirm"},
+		"a call of a tool of another server":       {[]rule.Rule{onGit}, call("bank", map[string]any{}), "", rule.NeedsConfirmation, "confirm"},
+		"a call of a tool of a server unnamed":     {[]rule.Rule{onGit}, call("", map[string]any{}), "", rule.NeedsConfirmation, "confirm"},
+		"such a call that breaks the rule":         {[]rule.Rule{onGit}, call("", map[string]any{"force": true}), "", rule.Deny, ""},
+		"such a call with a rule for any server":   {[]rule.Rule{onAny}, call("", map[string]any{}), "", rule.Allow, ""},
 		"one rule of several":                      {[]rule.Rule{elsewhere, patternRule("x"), celRule("facts.a == 1.0")}, facts, "", rule.Allow, ""},
 		"an action that the model allows":          {[]rule.Rule{asked, patternRule("eval")}, action, rule.Allow, rule.Allow, ""},
 		"an action that the model denies":          {[]rule.Rule{asked}, action, rule.Deny, rule.Deny, ""},

@@ -1,6 +1,9 @@
 package rule
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // CleanTool returns a glob of tools in its normal form: trimmed and in lower case.
 func CleanTool(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
@@ -35,6 +38,12 @@ func (gs ToolGlobs) Match(server, tool string) bool {
 		}
 	}
 	return false
+}
+
+// MatchAnywhere reports whether some glob matches a tool whatever its server.
+func (gs ToolGlobs) MatchAnywhere(tool string) bool {
+	tool = CleanTool(tool)
+	return slices.ContainsFunc(gs, func(g toolGlob) bool { return g.server == "*" && wildcard(g.tool, tool) })
 }
 
 // wildcard matches a whole text with a pattern of *, ? and literal characters, in time of their product at most.
