@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"tenet/internal/ledger"
 	"tenet/internal/corpus"
+	"tenet/internal/ledger"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
 )
