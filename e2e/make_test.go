@@ -49,7 +49,7 @@ func checkout(t *testing.T) func(arguments ...string) *exec.Cmd {
 // Without Go, make run takes the program from a release, if its checksum is right, and says so; without a release it says what to do.
 func TestMakeRunWithoutGo(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("the sums of this machine's runner are those of Linux")
+		t.Skip("it links the programs of a Linux machine into a folder without Go")
 	}
 	text, err := os.ReadFile("../VERSION")
 	if err != nil {

@@ -39,8 +39,8 @@ func exits(ts *testscript.TestScript, negated bool, args []string) {
 	}
 }
 
-// model ADDR FILE is a model server of the OpenAI kind that answers every prompt with the text of a file, until it is interrupted: where
-// the tests were started with interrupts ignored, as shells start what runs in the background, a script would wait for it for ever otherwise.
+// model ADDR FILE is a model server of the OpenAI kind that answers every prompt with the text of a file, until it is interrupted. It asks for interrupts
+// itself: shells start what runs in the background with interrupts ignored, and then a script would never end that waits for it.
 func model(args []string) int {
 	if len(args) != 2 {
 		return complain("usage: model ADDR FILE")
