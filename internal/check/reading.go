@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
+	"tenet/internal/charset"
 )
 
 // Some characters hide words from a pattern and not from the program that runs the text, or its reader: characters without width inside a word,
@@ -35,30 +35,10 @@ func kindOfChar(r rune) charKind {
 		return space
 	case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
 		return invisible
-	case asciiForm(r) != "":
+	case charset.ASCIIForm(r) != "":
 		return variant
 	}
 	return plainChar
-}
-
-// asciiForm returns the ASCII letters and digits that a character is another form of, such as e of a wide e and fi of the ligature; empty for
-// any other character.
-func asciiForm(r rune) string {
-	if r < 0xAA || r > 0x33F && r < 0x1D00 || r >= 0x3400 && r < 0xFB00 { // no forms among them; most of the texts of the world
-		return ""
-	}
-	var buf [utf8.UTFMax]byte
-	form := norm.NFKC.PropertiesString(string(utf8.AppendRune(buf[:0], r))).Decomposition()
-	for _, c := range form {
-		if c >= utf8.RuneSelf || c != '_' && !letterOrDigit(c) {
-			return ""
-		}
-	}
-	return string(form)
-}
-
-func letterOrDigit(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
 // plain reports whether a text has no character that its second reading lacks.
@@ -92,7 +72,7 @@ func reread(line string) string {
 		case space:
 			b.WriteByte(' ')
 		case variant:
-			b.WriteString(asciiForm(r))
+			b.WriteString(charset.ASCIIForm(r))
 		case plainChar:
 			b.WriteRune(r)
 		}
