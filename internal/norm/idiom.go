@@ -133,7 +133,9 @@ func timeless(part []word) []word {
 		case i > 0 && a == "at" && b == "all" && c == "times":
 			return joined(part, i, i+3, "always")
 		case a == "full" && !part[i].code && units()[b].unit == "time":
-			return joined(part, i, i+2, b)
+			out := slices.Clone(part)
+			out[i].text, out[i].written = "1", "full"
+			return out
 		case a == "half" && b == "an" && c == "hour":
 			out := joined(part, i, i+2, "30")
 			out[i+1].text, out[i+1].written = "minutes", "hour"
