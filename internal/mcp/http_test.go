@@ -140,6 +140,8 @@ func TestOverHTTPMessagesAreBounded(t *testing.T) {
 		"a long batch":      {batch(51), 413, "at most 50"},
 		"a giant batch":     {batch(1000), 413, "20000 bytes"},
 		"a giant message":   {fmt.Sprintf(one, 1) + strings.Repeat(" ", 20_000), 413, "20000 bytes"},
+		"arguments twice":   {strings.Replace(fmt.Sprintf(one, 1), `"arguments"`, `"arguments":{"query":"exec"},"arguments"`, 1), 400, `names "arguments" twice`},
+		"method twice":      {"[" + strings.Replace(fmt.Sprintf(one, 1), `"method"`, `"method":"ping","\u006dethod"`, 1) + "]", 400, `names "method" twice`},
 		"half a batch":      {"[" + fmt.Sprintf(one, 1), 400, ""},
 		"an empty batch":    {"[]", 400, ""},
 		"nothing":           {"", 400, ""},

@@ -3,18 +3,15 @@
 package mcp
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -85,8 +82,8 @@ func handler(m *mcp.Server, maxBody int64, o mcp.StreamableHTTPOptions) http.Han
 	o.Stateless, o.MaxRequestBodyBytes, o.PropagateRequestCancellation = true, cmp.Or(maxBody, mcp.DefaultMaxRequestBodyBytes), true
 	inner := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return m }, &o)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := boundBatch(w, r, o.MaxRequestBodyBytes); err != nil {
-			http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
+		if status, err := checkBody(w, r, o.MaxRequestBodyBytes); err != nil {
+			http.Error(w, err.Error(), status)
 			return
 		}
 		inner.ServeHTTP(w, r)
@@ -99,30 +96,23 @@ const maxBatch = 50
 // maxShownNumber is how many bytes of a number an error repeats.
 const maxShownNumber = 40
 
-// boundBatch refuses a body that is a longer batch. What else is wrong with a body is left to the protocol's implementation.
-func boundBatch(w http.ResponseWriter, r *http.Request, maxBody int64) error {
+// checkBody refuses a body that is a longer batch, or that has two readings. What else is wrong with a body is left to the protocol's implementation.
+func checkBody(w http.ResponseWriter, r *http.Request, maxBody int64) (status int, err error) {
 	if r.Body == nil {
-		return nil
+		return 0, nil
 	}
-	body := bufio.NewReader(http.MaxBytesReader(w, r.Body, maxBody))
-	first, err := body.ReadByte()
-	for err == nil && strings.IndexByte(" \t\r\n", first) >= 0 {
-		first, err = body.ReadByte()
-	}
-	if err == nil {
-		err = body.UnreadByte()
-	}
-	if err != nil || first != '[' {
-		r.Body = unread{body, r.Body}
-		return nil
-	}
-	data, err := io.ReadAll(body)
-	var batch []json.RawMessage
-	if json.Unmarshal(data, &batch) == nil && len(batch) > maxBatch {
-		return fmt.Errorf("a batch of %d messages is too long; at most %d are allowed", len(batch), maxBatch)
-	}
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	r.Body = unread{io.MultiReader(bytes.NewReader(data), failing{err}), r.Body}
-	return nil
+	if err != nil {
+		return 0, nil //nolint:nilerr // the protocol's implementation meets it, too
+	}
+	if n := len(batch(data)); n > maxBatch {
+		return http.StatusRequestEntityTooLarge, fmt.Errorf("a batch of %d messages is too long; at most %d are allowed", n, maxBatch)
+	}
+	if name, found := twice(data); found {
+		return http.StatusBadRequest, fmt.Errorf(errTwice, name)
+	}
+	return 0, nil
 }
 
 // unread is a body of which a part was looked at.

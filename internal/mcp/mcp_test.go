@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -358,6 +359,39 @@ func TestServeAnswersWhatWasPipedIn(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the output lacks %s:\n%s", want, out.String())
 		}
+	}
+}
+
+// What another program could read as another call is not decided.
+func TestServeRefusesMessagesWithTwoReadings(t *testing.T) {
+	c := inside(t, newNode(t, map[string]string{}))
+	const call = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"evaluate_facts",%s}}`
+	const keeping, breaking = `"arguments":{"facts":{"amount":5,"approvers":2}}`, `"arguments":{"facts":{"amount":25000,"approvers":1}}`
+	in := strings.Join([]string{
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		"",
+		fmt.Sprintf(call, 2, breaking+","+keeping),
+		"{\n" + fmt.Sprintf(call, 3, breaking+","+keeping)[1:],
+		fmt.Sprintf(call, 4, breaking),
+		`{"half`,
+	}, "\n")
+	var out strings.Builder
+	err := mcp.Serve(t.Context(), mcp.Config{Client: func(http.Header) (*client.Client, error) { return c, nil }}, strings.NewReader(in), &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := map[string]string{}
+	for line := range strings.Lines(out.String()) {
+		var head struct{ ID json.RawMessage }
+		if err := json.Unmarshal([]byte(line), &head); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		answers[string(head.ID)] += line
+	}
+	if len(answers) != 4 || !strings.Contains(answers["2"], `names \"arguments\" twice`) || !strings.Contains(answers["4"], `"verdict":"DENY"`) ||
+		strings.Count(answers["null"], "-32700") != 3 || strings.Contains(out.String(), `"verdict":"ALLOW"`) {
+		t.Errorf("answers:\n%s", out.String())
 	}
 }
 
