@@ -38,7 +38,7 @@ func compileExpression(problems *rule.Problems, field, source string) *expressio
 	env := celEnvironment()
 	checked, issues := env.cel.Compile(source)
 	if issues.Err() != nil {
-		c.issues(issues)
+		c.issues(source, issues)
 		return nil
 	}
 	if out := checked.OutputType(); !out.IsExactType(types.BoolType) && !out.IsExactType(types.DynType) {
@@ -126,17 +126,21 @@ func (c *compiling) failed() bool { return c.problems.Len() > c.before }
 
 const maxIssues = 5 // problems reported for one expression
 
-func (c *compiling) issues(issues *cel.Issues) {
-	for i, err := range issues.Errors() {
+func (c *compiling) issues(source string, issues *cel.Issues) {
+	var all []issue
+	for _, err := range issues.Errors() {
+		one := issue{line: 1, column: 1, message: strings.ReplaceAll(err.Message, " (in container '')", "")}
+		if at := err.Location; at != nil && at.Line() > 0 {
+			one.line, one.column = at.Line(), at.Column()+1
+		}
+		all = append(all, one)
+	}
+	x := explaining{source, strings.Split(source, "\n")}
+	for i, one := range x.explained(all) {
 		if i == maxIssues {
 			return
 		}
-		message := strings.ReplaceAll(err.Message, " (in container '')", "")
-		line, column := 1, 1
-		if at := err.Location; at != nil && at.Line() > 0 {
-			line, column = at.Line(), at.Column()+1
-		}
-		c.problems.Add(c.field, "%d:%d: %s", line, column, text.Fit(message, maxShort, "..."))
+		c.problems.Add(c.field, "%d:%d: %s", one.line, one.column, text.Fit(one.message, maxShort, "..."))
 	}
 }
 
