@@ -22,6 +22,7 @@ type expression struct {
 	program cel.Program
 	plain   plainTest // decides most cases of a simple expression; nil for others
 	short   string    // the source, cut for messages
+	cut     bool      // whether short is only the beginning
 	kept    string    // why a check holds
 	loops   bool      // whether evaluation may take long and must be interruptible
 	reads   reads
@@ -48,6 +49,7 @@ func compileExpression(problems *rule.Problems, field, source string) *expressio
 	c.ast = checked.NativeRep()
 	root := ast.NavigateAST(c.ast)
 	e := &expression{short: shorten(source), calls: map[int64]*calledOn{}}
+	e.cut = strings.HasSuffix(e.short, "...") && !strings.HasSuffix(strings.TrimSpace(source), "...")
 	c.walk(e, root, 0)
 	if c.failed() {
 		return nil
@@ -60,8 +62,17 @@ func compileExpression(problems *rule.Problems, field, source string) *expressio
 		return nil
 	}
 	e.program, e.plain = program, plainTestOf(root, 0)
-	e.kept = "the check holds: " + e.short
+	e.kept = "the check holds" + e.inWords()
 	return e
+}
+
+// inWords returns the expression as the end of a sentence, or nothing for one that is too long for a reader of verdicts: a part of it would say
+// something else.
+func (e *expression) inWords() string {
+	if e.cut {
+		return ""
+	}
+	return ": " + e.short
 }
 
 // compiling is the state of the compilation of one expression.

@@ -26,7 +26,7 @@ type explaining struct {
 }
 
 // explained returns the issues of the errors that the compiler reported. Errors of the parser behind an unreadable character, or behind another
-// one of the parser, are what it guessed after that one, so they are left out.
+// one of the parser, follow from that one, so they are left out.
 func (x *explaining) explained(all []issue) []issue {
 	var out []issue
 	syntactic := false
@@ -52,7 +52,7 @@ var (
 	reserved     = regexp.MustCompile(`^reserved identifier: (.*)$`)
 )
 
-// wordOperators are what people write in place of operators, in lower case, and what CEL has instead.
+// wordOperators are the operators of CEL by the words that people write in their place, in lower case.
 var wordOperators = map[string]string{
 	"and": "&&", "or": "||", "is": "==", "equals": "==", "eq": "==", "ne": "!=", "gt": ">", "ge": ">=", "lt": "<", "le": "<=",
 	"mod": "%", "div": "/", "xor": "!=",
@@ -72,7 +72,7 @@ func (x *explaining) explain(i issue) issue {
 	case unreadable.MatchString(m):
 		i.message = x.character(&i, unreadable.FindStringSubmatch(m)[1])
 	case lacking.MatchString(m):
-		i.message = x.unclosed(&i)
+		i.message = x.unclosed()
 	case unexpected.MatchString(m):
 		found := unexpected.FindStringSubmatch(m)
 		i.message = x.order(&i, found[1], found[2])
@@ -171,7 +171,7 @@ func (x *explaining) ended(i *issue, expected string) string {
 	case expected == "':'":
 		return "the ? has no other side; write condition ? one : other"
 	case x.open() != nil:
-		return x.unclosed(i)
+		return x.unclosed()
 	}
 	return "the expression ends where a value should follow"
 }
@@ -186,7 +186,7 @@ type bracket struct {
 var closing = map[byte]byte{'(': ')', '[': ']', '{': '}'}
 
 // unclosed explains a missing bracket.
-func (x *explaining) unclosed(i *issue) string {
+func (x *explaining) unclosed() string {
 	open := x.open()
 	if open == nil {
 		return "a bracket is missing"

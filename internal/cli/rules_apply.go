@@ -86,7 +86,7 @@ func refused(ctx context.Context, s *session, files *ruleFiles, joined *wire.Rul
 	if !ok || files == nil || len(joined.Cases) == 0 || len(joined.Rules) > catalog.MaxImport {
 		return err
 	}
-	_ = s.with(ctx, readsData, func(c *client.Client) error { // without an answer, the error is what the files say
+	_ = s.with(ctx, readsData, func(c *client.Client) error { // without an answer, the error stays as the files give it
 		_, planned := client.ImportRules(ctx, c, joined, wire.ImportQuery{DryRun: true})
 		if rule.CodeOf(planned) == rule.CodeInvalid {
 			wrong.merge(files.locate(planned))
@@ -360,7 +360,7 @@ func printPlan(s *session, r *rule.ImportResult) error {
 			s.dim(fmt.Sprintf("(revision %d waits already)", ch.Revision)))
 	}
 	if changes(r) == 0 && len(r.Waiting) == 0 {
-		fmt.Fprintf(&b, "No changes: all %d rules are as the files say.\n", r.Unchanged)
+		fmt.Fprintf(&b, "No changes: %s as the files say.\n", amount(r.Unchanged, "rule"))
 	} else {
 		fmt.Fprintln(&b, tally(r))
 	}

@@ -32,7 +32,7 @@ type Problem struct {
 	Width        int    // columns that are wrong
 	Field        string // such as rules[3].severity; empty for the file as a whole
 	Message      string
-	soft         bool // the file can be read all the same, and an import reports the value
+	soft         bool  // the file can be read all the same, and an import reports the value
 	value        *node // the wrong value, or its key; nil for a value that is missing
 }
 
