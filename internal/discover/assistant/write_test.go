@@ -203,7 +203,7 @@ func TestWriteSplitsByGlobs(t *testing.T) {
 // Files of different globs have different names, which people can read.
 func TestWriteNamesFilesReadably(t *testing.T) {
 	var rules []rule.Rule
-	for _, globs := range [][]string{nil, {"src/**/*.py"}, {"src/*.py"}, {"**/*"}, {"*"}, {"é/**"}} {
+	for _, globs := range [][]string{nil, {"src/**/*.py"}, {"src/*.py"}, {"é/**"}} {
 		rules = append(rules, rule.Rule{Statement: "Rule for " + strings.Join(globs, ","), AppliesTo: &rule.AppliesTo{Paths: globs}})
 	}
 	files, err := assistant.Write(assistant.Cursor, rules)
@@ -211,7 +211,7 @@ func TestWriteNamesFilesReadably(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := slices.Sorted(maps.Keys(files))
-	want := []string{"tenet-files.mdc", "tenet-files_2.mdc", "tenet-files_3.mdc", "tenet-src-py.mdc", "tenet-src-py_2.mdc", "tenet.mdc"}
+	want := []string{"tenet-files.mdc", "tenet-src-py.mdc", "tenet-src-py_2.mdc", "tenet.mdc"}
 	for i := range want {
 		want[i] = ".cursor/rules/" + want[i]
 	}
