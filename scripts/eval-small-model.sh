@@ -47,5 +47,5 @@ done
 export OPENAI_BASE_URL="http://127.0.0.1:$port/v1" TENET_JUDGE_TIMEOUT="${TENET_JUDGE_TIMEOUT:-10m}" TENET_JUDGE_PARALLEL=1
 for profile in $profiles; do
 	bin/tenet eval --cases "$@" --model openai:qwen2.5-coder-1.5b --profile "$profile" --balanced --limit "$limit" --parallel 1 --triage 0 \
-		--journal "$out/$profile.jsonl" --json "$out/$profile.json" --markdown "$out/$profile.md"
+		--journal "$out/$profile.jsonl" --report "$out/$profile.json" --markdown "$out/$profile.md"
 done

@@ -142,6 +142,36 @@ func testImportIsAllOrNothing(t *testing.T, n *node) {
 	}
 }
 
+// All that is wrong is reported at once: a rule's fields and its check, test cases of unknown rules, and rules with one name.
+func TestImportReportsAllThatIsWrong(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, n *node) {
+		n.call("POST", rulesPath, fields{"slug": "OLD-1", "statement": "Stored."}).want(http.StatusCreated)
+		facts := fields{"x": 1}
+		body, err := json.Marshal(fields{
+			"rules": []fields{
+				{"slug": "BAD-1", "statement": "Bad.", "severity": "SEVERE", "check": fields{"cel": "facts.x = 1"}},
+				{"slug": "GOOD-1", "statement": "Good."},
+				{"slug": "GOOD-1", "statement": "Good, twice."},
+			},
+			"cases": []fields{
+				{"rule": "GOOD-1", "name": "of the file", "facts": facts, "expect": "ALLOW"},
+				{"rule": "OLD-1", "name": "of the project", "facts": facts, "expect": "ALLOW"},
+				{"rule": "NONE-1", "name": "of nothing", "facts": facts, "expect": "ALLOW"},
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, media := range []string{jsonType, "application/yaml"} {
+			n.call("POST", rulesPath+"/import", body, "Content-Type", media).
+				wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "rules[2]", "rules[0].severity", "rules[0].check.cel", "cases[2].rule")
+		}
+		n.call("POST", rulesPath, fields{"statement": "One rule.", "severity": "SEVERE", "check": fields{"cel": "facts.x = 1", "when": "fact.y"}}).
+			wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "severity", "check.when", "check.cel")
+	})
+}
+
 // What is exported, in either format, imports into another project unchanged.
 func TestExportImportRoundTrip(t *testing.T) {
 	t.Parallel()

@@ -743,3 +743,15 @@ func testSearchStatus(t *testing.T, n *node) {
 		t.Errorf("with services: %+v", got)
 	}
 }
+
+// An empty body is answered with the fields that it may have.
+func TestAnEmptyBodySaysWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for path, want := range map[string]string{"category": "or one with any of ", "fulltext": "send a JSON object with query"} {
+		p := n.call("POST", "/api/v1/search/"+path, "").wantProblem(http.StatusBadRequest, rule.CodeInvalid)
+		if !strings.Contains(p.Detail, want) {
+			t.Errorf("%s: %q, want %q", path, p.Detail, want)
+		}
+	}
+}

@@ -91,14 +91,8 @@ func openBook(ctx context.Context, cfg config.Config, b *evidence.Book, folder s
 	if with.Places, err = checkpoint.ParsePlaces(cfg.AuditPublish, os.Stdout, evidenceClient(), bucketOf); err != nil {
 		return rule.Errorf(rule.CodeInvalid, "audit_publish: %w", err)
 	}
-	if cfg.AuditPolicy != "" {
-		data, err := os.ReadFile(cfg.AuditPolicy)
-		if err != nil {
-			return fmt.Errorf("audit_policy: %w", err)
-		}
-		if with.Policy, err = checkpoint.ParsePolicy(data); err != nil {
-			return rule.Errorf(rule.CodeInvalid, "audit_policy: %s: %w", cfg.AuditPolicy, err)
-		}
+	if with.Policy, err = readPolicy(cfg.AuditPolicy); err != nil {
+		return err
 	}
 	if with.Origin != "" && !checkpoint.ValidOrigin(with.Origin) {
 		return rule.Errorf(rule.CodeInvalid, "audit_origin: %q is not a name such as example.com/tenet", with.Origin)

@@ -184,7 +184,7 @@ func (a *App) assembleRules(p *parts, registry *prometheus.Registry, queue job.Q
 	p.projects.FailModes = a.failModes
 	approvals := approval.Config{
 		Store: approval.Store{Updater: s, Approvals: s.Approvals, Projects: s.Projects}, Views: a.live, Publish: p.webhooks.Publish,
-		Site: cmp.Or(strings.TrimSuffix(cfg.PublicURL, "/"), "http://"+cfg.Listen), Poll: cfg.PollInterval, Logger: log, Now: now,
+		Site: cmp.Or(strings.TrimSuffix(cfg.PublicURL, "/"), scheme(cfg)+cfg.Listen), Poll: cfg.PollInterval, Logger: log, Now: now,
 	}
 	if a.edge == nil {
 		approvals.InForce = a.recorded.inForce

@@ -22,6 +22,14 @@ func openTLS(cfg config.Config, log *slog.Logger) (*tlsfile.Source, error) {
 	}, log)
 }
 
+// scheme is how clients of a server speak to it: https:// if it has certificates, else http://.
+func scheme(cfg config.Config) string {
+	if cfg.TLSCert != "" {
+		return "https://"
+	}
+	return "http://"
+}
+
 // URL is the address of a node that serves, for clients on this machine.
 func URL(a *App) string {
 	if a.tls != nil {

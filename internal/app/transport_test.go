@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
 	"math/big"
 	"net"
@@ -14,6 +15,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -93,6 +95,24 @@ func TestServingTLS(t *testing.T) {
 	}
 	if got := get(URL(a)+"/api/v1/rules", own); got != http.StatusOK {
 		t.Errorf("a request with a certificate: %d, want 200", got)
+	}
+	// People are sent to a page that they can open.
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted, Certificates: []tls.Certificate{own}}}}
+	defer client.CloseIdleConnections()
+	body := strings.NewReader(`{"action": "drop table customers", "request_approval": true}`)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, URL(a)+"/api/v1/evaluate/quick", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var answer struct{ Approval struct{ URL string } }
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil || !strings.HasPrefix(answer.Approval.URL, "https://") {
+		t.Errorf("the page of an approval is %q (%v), want one by https", answer.Approval.URL, err)
 	}
 }
 

@@ -26,6 +26,8 @@ import (
 type Cases interface {
 	// Import does that as part of the transaction in which the rules are written.
 	Import(ctx context.Context, tx store.Tx, projectID string, cases []rule.FileCase) (rule.CaseChanges, error)
+	// Check returns what Import would find wrong with cases if the project also had the planned rules.
+	Check(ctx context.Context, tx store.Tx, projectID string, cases []rule.FileCase, planned []rule.Rule) error
 }
 
 // Nodes imports and exports the federation nodes of rule files; hierarchy.Hierarchy does.
@@ -373,11 +375,32 @@ func noteRule(ctx context.Context, ch *change.Change, action string, before *rul
 
 // validate checks all that is needed before a rule may be stored: its own laws, its globs and its check.
 func validate(r *rule.Rule) error {
-	if err := validateFields(r); err != nil || r.Check == nil {
-		return err
+	var uncompiled error
+	if r.Check != nil {
+		_, uncompiled = check.Compile(r.Check)
 	}
-	_, err := check.Compile(r.Check)
-	return err
+	return allWrong(validateFields(r), uncompiled)
+}
+
+// allWrong returns an error with all that is wrong with a rule: with its fields, and with its check as the compiler of checks finds. Either may
+// be nil. A field that both report is reported once.
+func allWrong(fields, uncompiled error) error {
+	e, ok := errors.AsType[*rule.Error](fields)
+	c, also := errors.AsType[*rule.Error](uncompiled)
+	switch {
+	case uncompiled == nil, fields != nil && (!ok || !also):
+		return fields
+	case fields == nil:
+		return uncompiled
+	}
+	both := *e
+	both.Fields = slices.Clone(e.Fields)
+	for _, f := range c.Fields {
+		if !slices.ContainsFunc(e.Fields, func(own rule.FieldError) bool { return own.Field == f.Field }) {
+			both.Fields = append(both.Fields, f)
+		}
+	}
+	return &both
 }
 
 // validateFields is validate without compiling the check.

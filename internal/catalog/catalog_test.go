@@ -350,7 +350,7 @@ rules:
 `)
 		bad.Rules[2].Severity = "AWFUL" // as a request in JSON may have it
 		_, err = c.Import(ctx, "default", bad, catalog.ImportOptions{})
-		if got := fields(err); got != "rules[2].severity rules[3].check.pattern.regex" {
+		if got := fields(err); got != "rules[2].severity rules[2].check.cel rules[3].check.pattern.regex" {
 			t.Errorf("wrong fields: %q (%v)", got, err)
 		}
 		if !strings.Contains(err.Error(), "D-4") {

@@ -132,11 +132,7 @@ func CheckFile(f *wire.RuleFile) error {
 			r.Statement = "of the rule that exists"
 		}
 		at := fmt.Sprintf("rules[%d]", i)
-		err := validateFields(&r)
-		p.AddAll(at, err)
-		if err == nil {
-			p.AddAll(at, uncompiled[i])
-		}
+		p.AddAll(at, allWrong(validateFields(&r), uncompiled[i]))
 	}
 	return p.Err("the rule file is invalid")
 }

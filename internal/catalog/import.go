@@ -34,7 +34,7 @@ type ImportOptions struct {
 // Import creates and updates rules from a file: all of them, or none. Rules are matched by id or slug; a rule with
 // neither is always new. Errors name the rule by its place in the file, its slug and the field.
 func (c *Catalog) Import(ctx context.Context, projectID string, f *wire.RuleFile, o ImportOptions) (*rule.ImportResult, error) {
-	inputs, err := prepare(f, &o)
+	inputs, wrong, err := prepare(f, &o)
 	if err != nil {
 		return nil, err
 	}
@@ -46,6 +46,7 @@ func (c *Catalog) Import(ctx context.Context, projectID string, f *wire.RuleFile
 	var result *rule.ImportResult
 	err = c.changes.Run(ctx, projectID, func(ch *change.Change) error {
 		im := c.newImport(ch, o)
+		im.wrong = wrong
 		im.prunes = o.Prune && f.Rules != nil
 		if f.Federation != nil {
 			if im.before, err = ch.Before(ctx, latest); err != nil {
@@ -72,30 +73,31 @@ func (c *Catalog) newImport(ch *change.Change, o ImportOptions) *importing {
 	}
 }
 
-// prepare joins defaults and finds what is wrong with the file itself.
-func prepare(f *wire.RuleFile, o *ImportOptions) ([]wire.RuleInput, error) {
+// prepare joins defaults and finds what is wrong with the file itself: wrong is reported with all that is wrong with its rules and cases, err at
+// once, since without rules there is nothing else to say.
+func prepare(f *wire.RuleFile, o *ImportOptions) (inputs []wire.RuleInput, wrong, err error) {
 	if len(f.Rules) > MaxImport {
-		return nil, rule.Errorf(rule.CodeTooLarge, "the file holds %d rules; at most %d are allowed in one import", len(f.Rules), MaxImport)
+		return nil, nil, rule.Errorf(rule.CodeTooLarge, "the file holds %d rules; at most %d are allowed in one import", len(f.Rules), MaxImport)
 	}
 	if len(f.Cases) > MaxImport {
-		return nil, rule.Errorf(rule.CodeTooLarge, "the file holds %d test cases; at most %d are allowed in one import", len(f.Cases), MaxImport)
+		return nil, nil, rule.Errorf(rule.CodeTooLarge, "the file holds %d test cases; at most %d are allowed in one import", len(f.Cases), MaxImport)
 	}
 	var p rule.Problems
 	o.Permission.Check(&p, "rules may end somewhere")
 	if f.Federation == nil && len(f.Cases) == 0 && (f.Rules == nil || (len(f.Rules) == 0 && !o.Prune)) {
 		p.Add("rules", "are missing; the file holds no rules")
-		return nil, p.Err("the rule file is invalid")
+		return nil, nil, p.Err("the rule file is invalid")
 	}
 	if !isGeneral(f.Defaults) {
 		p.Add("defaults", "must not have id, slug, statement or relationships: they belong to one rule")
 	}
-	inputs := inputsOf(f, &p)
+	inputs = inputsOf(f, &p)
 	for i, in := range f.Rules {
 		if o.Prune && len(keys(in)) == 0 {
 			p.Add(fmt.Sprintf("rules[%d].slug", i), "is missing; rules that are applied need a slug or id to be found again")
 		}
 	}
-	return inputs, p.Err("the rule file is invalid")
+	return inputs, p.Err("the rule file is invalid; nothing was imported"), nil
 }
 
 // inputsOf returns the rules of a file with its defaults, and reports those that share an id or a slug.
@@ -139,6 +141,7 @@ type importing struct {
 	// proposed are rules as revisions propose them. What is in force stays until a second person approves.
 	proposed []rule.Rule
 	nodes    rule.NodesImport
+	wrong    error // what is wrong with the file itself
 }
 
 // planned is the plan for one input.
@@ -152,7 +155,7 @@ type planned struct {
 
 // run imports rules and then test cases and the federation, if the file has them: they may name rules that the file brings.
 func (im *importing) run(ctx context.Context, inputs []wire.RuleInput, uncompiled []error, f *wire.RuleFile) error {
-	if err := im.rules(ctx, inputs, uncompiled); err != nil {
+	if err := im.rules(ctx, inputs, uncompiled, f.Cases); err != nil {
 		return err
 	}
 	if len(f.Cases) > 0 {
@@ -181,16 +184,25 @@ func (im *importing) changes() bool {
 	return len(r.Changes)+len(r.Federation)+r.Cases.Added+r.Cases.Removed > 0 || im.related
 }
 
-func (im *importing) rules(ctx context.Context, inputs []wire.RuleInput, uncompiled []error) error {
+func (im *importing) rules(ctx context.Context, inputs []wire.RuleInput, uncompiled []error, cases []rule.FileCase) error {
 	plan, err := im.plan(ctx, inputs)
-	if err != nil && rule.CodeOf(err) != rule.CodeConflict {
+	if code := rule.CodeOf(err); err != nil && code != rule.CodeConflict && code != rule.CodeInvalid {
 		return err
 	}
-	if invalid := validateAll(plan, uncompiled); invalid != nil {
-		return withFields(invalid, err)
+	invalid := joined(im.wrong, joined(validateAll(plan, uncompiled), err))
+	if invalid != nil && len(cases) > 0 {
+		planned := make([]rule.Rule, len(plan))
+		for i := range plan {
+			planned[i] = plan[i].next
+		}
+		wrong := im.c.cases.Check(ctx, im.Tx, im.Project.ID, cases, planned)
+		if code := rule.CodeOf(wrong); wrong != nil && code != rule.CodeInvalid {
+			return wrong
+		}
+		invalid = joined(invalid, wrong)
 	}
-	if err != nil {
-		return err
+	if invalid != nil {
+		return invalid
 	}
 	if err := im.relationsWait(ctx, plan); err != nil {
 		return err
@@ -210,14 +222,19 @@ func (im *importing) rules(ctx context.Context, inputs []wire.RuleInput, uncompi
 	return nil
 }
 
-// withFields returns an error about fields with those of another one, which may be nil, after its own.
-func withFields(err, other error) error {
+// joined returns an error about fields with those of another one after its own. Either may be nil.
+func joined(err, other error) error {
+	if err == nil {
+		return other
+	}
 	e, ok := errors.AsType[*rule.Error](err)
 	o, also := errors.AsType[*rule.Error](other)
-	if ok && also {
-		e.Fields = slices.Concat(e.Fields, o.Fields)
+	if !ok || !also {
+		return err
 	}
-	return err
+	both := *e
+	both.Fields = slices.Concat(e.Fields, o.Fields)
+	return &both
 }
 
 func (im *importing) plan(ctx context.Context, inputs []wire.RuleInput) ([]planned, error) {
@@ -345,7 +362,7 @@ func compileAll(inputs []wire.RuleInput) []error {
 }
 
 // validateAll reports the errors of the planned rules, in the order of the file. Errors of a rule's own fields come before
-// those of its check, which may not even be complete.
+// those of compiling its check.
 func validateAll(plan []planned, uncompiled []error) error {
 	var p rule.Problems
 	for i := range plan {
@@ -353,10 +370,7 @@ func validateAll(plan []planned, uncompiled []error) error {
 		if pl.existing != nil && len(pl.changed) == 0 {
 			continue
 		}
-		err := validateFields(&pl.next)
-		if err == nil {
-			err = uncompiled[i]
-		}
+		err := allWrong(validateFields(&pl.next), uncompiled[i])
 		if err == nil {
 			continue
 		}

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 
 	"tenet/internal/change"
@@ -48,8 +49,8 @@ func (c *Catalog) seedRules(ctx context.Context, ch *change.Change, files []*wir
 	var inputs []wire.RuleInput
 	all := &wire.RuleFile{}
 	for _, f := range files {
-		part, err := prepare(f, &ImportOptions{})
-		if err != nil {
+		part, wrong, err := prepare(f, &ImportOptions{})
+		if err = cmp.Or(err, wrong); err != nil {
 			return err
 		}
 		inputs = append(inputs, part...)

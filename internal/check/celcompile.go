@@ -22,6 +22,7 @@ type expression struct {
 	program cel.Program
 	plain   plainTest // decides most cases of a simple expression; nil for others
 	short   string    // the source, cut for messages
+	cut     bool      // whether short is only the beginning
 	kept    string    // why a check holds
 	loops   bool      // whether evaluation may take long and must be interruptible
 	reads   reads
@@ -38,7 +39,7 @@ func compileExpression(problems *rule.Problems, field, source string) *expressio
 	env := celEnvironment()
 	checked, issues := env.cel.Compile(source)
 	if issues.Err() != nil {
-		c.issues(issues)
+		c.issues(source, issues)
 		return nil
 	}
 	if out := checked.OutputType(); !out.IsExactType(types.BoolType) && !out.IsExactType(types.DynType) {
@@ -48,6 +49,7 @@ func compileExpression(problems *rule.Problems, field, source string) *expressio
 	c.ast = checked.NativeRep()
 	root := ast.NavigateAST(c.ast)
 	e := &expression{short: shorten(source), calls: map[int64]*calledOn{}}
+	e.cut = strings.HasSuffix(e.short, "...") && !strings.HasSuffix(strings.TrimSpace(source), "...")
 	c.walk(e, root, 0)
 	if c.failed() {
 		return nil
@@ -60,8 +62,17 @@ func compileExpression(problems *rule.Problems, field, source string) *expressio
 		return nil
 	}
 	e.program, e.plain = program, plainTestOf(root, 0)
-	e.kept = "the check holds: " + e.short
+	e.kept = "the check holds" + e.inWords()
 	return e
+}
+
+// inWords returns the expression as the end of a sentence, or nothing for one that is too long for a reader of verdicts: a part of it would say
+// something else.
+func (e *expression) inWords() string {
+	if e.cut {
+		return ""
+	}
+	return ": " + e.short
 }
 
 // compiling is the state of the compilation of one expression.
@@ -126,17 +137,21 @@ func (c *compiling) failed() bool { return c.problems.Len() > c.before }
 
 const maxIssues = 5 // problems reported for one expression
 
-func (c *compiling) issues(issues *cel.Issues) {
-	for i, err := range issues.Errors() {
+func (c *compiling) issues(source string, issues *cel.Issues) {
+	var all []issue
+	for _, err := range issues.Errors() {
+		one := issue{line: 1, column: 1, message: strings.ReplaceAll(err.Message, " (in container '')", "")}
+		if at := err.Location; at != nil && at.Line() > 0 {
+			one.line, one.column = at.Line(), at.Column()+1
+		}
+		all = append(all, one)
+	}
+	x := explaining{source, strings.Split(source, "\n")}
+	for i, one := range x.explained(all) {
 		if i == maxIssues {
 			return
 		}
-		message := strings.ReplaceAll(err.Message, " (in container '')", "")
-		line, column := 1, 1
-		if at := err.Location; at != nil && at.Line() > 0 {
-			line, column = at.Line(), at.Column()+1
-		}
-		c.problems.Add(c.field, "%d:%d: %s", line, column, text.Fit(message, maxShort, "..."))
+		c.problems.Add(c.field, "%d:%d: %s", one.line, one.column, text.Fit(one.message, maxShort, "..."))
 	}
 }
 

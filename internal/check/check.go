@@ -128,7 +128,7 @@ func (p *Program) Run(ctx context.Context, in *Input) Outcome {
 			return p.when.open(in, "the condition when "+a.reason, &a)
 		case !a.holds:
 			read := p.when.about(in)
-			return Outcome{Result: NotConcerned, Reason: "the condition when does not hold: " + p.when.short, About: read, Seen: read}
+			return Outcome{Result: NotConcerned, Reason: "the condition when does not hold" + p.when.inWords(), About: read, Seen: read}
 		}
 	}
 	if p.pattern != nil {
@@ -152,7 +152,7 @@ func (p *Program) runCEL(ctx context.Context, in *Input) Outcome {
 		read := p.cel.about(in)
 		return Outcome{Result: Kept, Reason: p.cel.kept, About: read, Seen: read}
 	}
-	out := p.broken("the check does not hold: "+p.cel.short, "The check does not hold: "+p.cel.short)
+	out := p.broken("the check does not hold"+p.cel.inWords(), "The check does not hold"+p.cel.inWords())
 	out.Evidence = p.cel.evidence(in)
 	if p.cel.reads.code {
 		locations, quotes := p.cel.culprits(ctx, in)

@@ -144,7 +144,7 @@ func printVerification(s *session, r *wire.AuditReport) error {
 		}
 	}
 	if !r.OK() {
-		_, err := fmt.Fprintf(s.out, "%s project %s: the audit chain is broken in %d places\n", s.red("✗"), r.ProjectID, len(r.Problems))
+		_, err := fmt.Fprintf(s.out, "%s project %s: the audit chain is broken in %s\n", s.red("✗"), r.ProjectID, amount(len(r.Problems), "place"))
 		return err
 	}
 	if r.Head.Seq == 0 {

@@ -27,6 +27,7 @@ type auditExportCommand struct {
 	Format     string `short:"f" enum:"jsonl,csv,pack,oscal" default:"jsonl" help:"${enum}."`
 	Out        string `short:"o" placeholder:"FILE" help:"File to write to; default is stdout. The same command again completes a pack that was interrupted."`
 	AfterSeq   int64  `placeholder:"N" help:"Only entries after this number, to go on with an earlier export."`
+	JSON       bool   `name:"json" help:"The same as --format jsonl: one entry a line."`
 }
 
 func (auditExportCommand) Help() string {
@@ -53,6 +54,9 @@ func (k *auditExportCommand) Run(ctx context.Context, s *session, c *client.Clie
 			return fmt.Errorf("%s are the same; give one of them", same.flags)
 		}
 		*same.name += *same.other
+	}
+	if k.JSON {
+		k.Format = "jsonl"
 	}
 	f, err := k.wire()
 	if err != nil {

@@ -193,6 +193,9 @@ func (k *checkCommand) judge(ctx context.Context, s *session, t *trust) (e *rule
 		return nothing(), nil, true, k.noteEmpty(s)
 	case errConnect != nil:
 		return nil, nil, false, errConnect
+	case k.Wait > 0 && s.scratch:
+		return nil, nil, false, errors.New("--wait asks people for an approval, and there is neither a server nor a database to ask them by; name a server with --server, " +
+			"such as the one that tenet serve starts in another terminal")
 	}
 	noteWalls(s, subject.diff)
 	if err := t.changes(s, &subject.change); err != nil {
@@ -257,6 +260,9 @@ func (k *checkCommand) await(ctx context.Context, s *session, c *client.Client, 
 		return e, nil
 	}
 	s.note("waiting until %s for an approval: %s", time.Now().Add(k.Wait).Format(time.TimeOnly), e.Approval.URL)
+	if s.globals.Server == "" && s.env("TENET_SERVER") == "" {
+		s.note("without a server, approve in another terminal: tenet approvals approve %s --reason TEXT", e.Approval.ID)
+	}
 	a, err := awaitApproval(ctx, c, e.Approval.ID, k.Wait)
 	if err != nil {
 		return nil, err

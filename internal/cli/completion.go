@@ -15,6 +15,7 @@ import (
 type completionCommand struct {
 	Shell string   `arg:"" enum:"bash,zsh,fish,powershell,words" help:"bash, zsh, fish or powershell."`
 	Words []string `arg:"" optional:"" passthrough:"" hidden:"" help:"Words of the command line so far; shells pass them."`
+	JSON  bool     `name:"json" help:"Print the script as JSON."`
 }
 
 func (completionCommand) Help() string {
@@ -66,8 +67,7 @@ complete -c tenet -f -a '(__tenet_words)'
 // Run prints a script, or the words that can follow.
 func (k *completionCommand) Run(s *session, app *kong.Kong) error {
 	if k.Shell != "words" {
-		_, err := fmt.Fprint(s.out, scripts[k.Shell])
-		return err
+		return k.script(s)
 	}
 	words := k.Words
 	if len(words) > 0 && words[0] == "--" {
@@ -79,6 +79,24 @@ func (k *completionCommand) Run(s *session, app *kong.Kong) error {
 		}
 	}
 	return nil
+}
+
+// script prints the script of a shell. What follows the shell is read as words, flags too.
+func (k *completionCommand) script(s *session) error {
+	for _, word := range k.Words {
+		if word != "--json" {
+			return fmt.Errorf("completion takes one shell and no %s", word)
+		}
+		k.JSON = true
+	}
+	if k.JSON {
+		return printJSON(s.out, struct {
+			Shell  string `json:"shell"`
+			Script string `json:"script"`
+		}{k.Shell, scripts[k.Shell]})
+	}
+	_, err := fmt.Fprint(s.out, scripts[k.Shell])
+	return err
 }
 
 // candidate is a word that can follow, with what it is for.

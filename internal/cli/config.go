@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -26,7 +27,8 @@ type configCheckCommand struct {
 }
 
 func (configCheckCommand) Help() string {
-	return `Reads the file and the environment as tenet serve does, and starts nothing. Exit code 2 if something is wrong.
+	return `Reads the file, the environment and the files that settings name, such as tls_cert, as tenet serve does, and starts nothing. Exit code 2 if
+something is wrong.
 
     tenet config check
     tenet config check deploy/tenet.yaml`
@@ -40,6 +42,12 @@ func (k *configCheckCommand) Run(s *session) error {
 	cfg, err := s.configure(defaultSettings(), nil)
 	if err != nil {
 		return err
+	}
+	if wrong := app.CheckFiles(cfg, s.env); len(wrong) > 0 {
+		for i := range wrong {
+			wrong[i] = cfg.Located(wrong[i])
+		}
+		return errors.Join(wrong...)
 	}
 	set := slices.DeleteFunc(cfg.InForce(), func(v config.Value) bool { return v.Source == config.Default })
 	right := checkedSettings{File: cfg.ReadFrom(), Set: len(set), Settings: len(config.Settings())}
@@ -127,7 +135,7 @@ func (serversCommand) Help() string {
 	return `Each server says every 10 seconds that it runs. One that has ended without a word is lost, and listed for a day.
 
     tenet servers
-    tenet servers --json | jq '.[].models'`
+    tenet servers --json | jq '.items[].models'`
 }
 
 // Run lists the servers of the cluster.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"tenet/internal/app"
 	"tenet/internal/client"
 	"tenet/internal/config"
 	"tenet/internal/rule"
@@ -54,7 +55,13 @@ func (k *doctorCommand) Run(ctx context.Context, s *session) error {
 			d.add("settings", partWrong, "%s", text)
 		}
 	} else {
-		d.add("settings", partOK, "%s", cmp.Or(cfg.ReadFrom(), "no file; defaults and the environment"))
+		wrong := app.CheckFiles(cfg, s.env)
+		for _, err := range wrong {
+			d.add("settings", partWrong, "%s", cfg.Located(err))
+		}
+		if len(wrong) == 0 {
+			d.add("settings", partOK, "%s", cmp.Or(cfg.ReadFrom(), "no file; defaults and the environment"))
+		}
 	}
 	d.add("program", partOK, "%s", version())
 	asked, cancel := context.WithTimeout(ctx, k.Timeout)

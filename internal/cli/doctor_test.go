@@ -68,3 +68,22 @@ func TestDoctorNamesReplicas(t *testing.T) {
 		}
 	}
 }
+
+// The files that settings name are read too, and all that is wrong with them is said with the line of its setting.
+func TestConfigCheckReadsTheFilesOfSettings(t *testing.T) {
+	dir := t.TempDir()
+	settings, key := filepath.Join(dir, "t.yaml"), filepath.Join(dir, "key.pem")
+	put(t, settings, "listen: 127.0.0.1:0\ntls_cert: "+filepath.Join(dir, "none.pem")+"\ntls_key: "+key+"\nagents_file: "+filepath.Join(dir, "agents.yaml")+"\n")
+	put(t, key, "no key")
+	code, out, errs := run(t, "", "config", "check", settings)
+	for _, want := range []string{settings + ":2: tls_cert: ", settings + ":4: agents_file: ", "none.pem: no such file"} {
+		if code != exitFailed || !strings.Contains(errs, want) {
+			t.Errorf("config check exits with %d and prints %q and %q; want %q", code, out, errs, want)
+		}
+	}
+	put(t, filepath.Join(dir, "none.pem"), "no certificate")
+	put(t, filepath.Join(dir, "agents.yaml"), "agents: []\n")
+	if code, out, errs = run(t, "", "config", "check", settings); code != exitFailed || !strings.Contains(errs, settings+":2: tls_cert and tls_key: ") {
+		t.Errorf("with files that hold no certificate, config check exits with %d and prints %q and %q", code, out, errs)
+	}
+}

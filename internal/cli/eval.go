@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,9 +29,10 @@ type evalCommand struct {
 	Limit    int    `placeholder:"N" help:"Judge a sample of N cases, always the same ones; default is all."`
 
 	Journal  string `placeholder:"FILE" help:"Store each verdict in this file as it comes; the same command again continues an interrupted run."`
-	JSON     string `name:"json" placeholder:"FILE" help:"Write the report as JSON, for --compare; - is the output."`
+	Report   string `placeholder:"FILE" help:"Write the report as JSON, for --compare; - is the output."`
 	Markdown string `placeholder:"FILE" help:"Write the report as Markdown, with the cases that went wrong; - is the output."`
 	Compare  string `placeholder:"FILE" help:"JSON report of an earlier run; a significant drop exits with 1."`
+	output
 
 	InputPrice  float64 `placeholder:"USD" help:"Price of a million tokens sent, to report the cost."`
 	OutputPrice float64 `placeholder:"USD" help:"Price of a million tokens received."`
@@ -57,9 +59,9 @@ Exit codes: 0 done, 1 significantly worse than the report of --compare, 2 could 
 
 Examples:
 
-    tenet eval --cases cases/*.jsonl --model openai:gpt-5-mini --limit 100 --json new.json
+    tenet eval --cases cases/*.jsonl --model openai:gpt-5-mini --limit 100 --report new.json
     tenet eval --cases cases/*.jsonl --compare old.json --markdown report.md
-    tenet eval --cases cases/*.jsonl --repeat 3 --journal night.jsonl --json new.json`
+    tenet eval --cases cases/*.jsonl --repeat 3 --journal night.jsonl --report new.json`
 }
 
 func (k *evalCommand) Run(ctx context.Context, s *session) error {
@@ -69,8 +71,16 @@ func (k *evalCommand) Run(ctx context.Context, s *session) error {
 	if s.globals.Server != "" || s.globals.Key != "" || s.globals.Project != "" || s.globals.Data != "" || s.globals.DatabaseURL != "" {
 		return errors.New("eval asks the model itself; it goes without --server, --key, --project, --data and --database-url")
 	}
-	if k.JSON == "-" && k.Markdown == "-" {
-		return errors.New("--json and --markdown cannot both go to the output; name a file for one of them")
+	for _, name := range k.More {
+		if name == "-" || strings.HasSuffix(name, ".json") {
+			return fmt.Errorf("%s is no file of cases; --json prints the report, and --report %s writes it", name, name)
+		}
+	}
+	if k.json() {
+		k.Report = cmp.Or(k.Report, "-")
+	}
+	if k.Report == "-" && k.Markdown == "-" {
+		return errors.New("JSON and Markdown cannot both go to the output; name a file for one of them with --report or --markdown")
 	}
 	old, err := k.before()
 	if err != nil {
@@ -109,7 +119,7 @@ func (k *evalCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	return k.report(s, report, old)
+	return k.write(s, report, old)
 }
 
 // profilePlain asks without the judge.
@@ -194,12 +204,12 @@ func (k *evalCommand) before() (*modeleval.Report, error) {
 	return report, nil
 }
 
-func (k *evalCommand) report(s *session, r, old *modeleval.Report) (err error) {
+func (k *evalCommand) write(s *session, r, old *modeleval.Report) (err error) {
 	if k.InputPrice > 0 || k.OutputPrice > 0 {
 		r.Price(k.InputPrice, k.OutputPrice)
 	}
-	if k.JSON != "" {
-		if err := writeTo(s, k.JSON, r.WriteJSON); err != nil {
+	if k.Report != "" {
+		if err := writeTo(s, k.Report, r.WriteJSON); err != nil {
 			return err
 		}
 	}
@@ -214,7 +224,11 @@ func (k *evalCommand) report(s *session, r, old *modeleval.Report) (err error) {
 			return err
 		}
 	}
-	if k.JSON != "-" && k.Markdown != "-" {
+	if k.json() && k.Report != "-" {
+		if err := r.WriteJSON(s.out); err != nil {
+			return err
+		}
+	} else if k.Report != "-" && k.Markdown != "-" {
 		if err := r.WriteMarkdown(s.out, c, false); err != nil {
 			return err
 		}

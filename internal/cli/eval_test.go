@@ -73,7 +73,7 @@ func TestEvalMeasuresWritesReportsAndCompares(t *testing.T) {
 	dir := t.TempDir()
 	good, bad, page := filepath.Join(dir, "good.json"), filepath.Join(dir, "bad.json"), filepath.Join(dir, "good.md")
 	environ := []string{judgeServer(t, false), "TENET_JUDGE_MODEL=openai:tiny"}
-	code, out, errs := runIn(t.Context(), t, "", environ, "eval", "--cases", cases, "--repeat", "2", "--json", good, "--markdown", page,
+	code, out, errs := runIn(t.Context(), t, "", environ, "eval", "--cases", cases, "--repeat", "2", "--report", good, "--markdown", page,
 		"--input-price", "2", "--output-price", "10")
 	if code != 0 || errs != "" {
 		t.Fatalf("exits with %d and %q", code, errs)
@@ -87,12 +87,12 @@ func TestEvalMeasuresWritesReportsAndCompares(t *testing.T) {
 		t.Errorf("the page is %v\n%s", err, b)
 	}
 	// A report for the output stands there alone.
-	code, out, errs = runIn(t.Context(), t, "", environ, "eval", "--cases", cases, "--json", "-")
+	code, out, errs = runIn(t.Context(), t, "", environ, "eval", "--cases", cases, "--json")
 	if code != 0 || errs != "" || !json.Valid([]byte(out)) {
-		t.Errorf("--json - exits with %d, %q and\n%s", code, errs, out)
+		t.Errorf("--json exits with %d, %q and\n%s", code, errs, out)
 	}
 	// The same cases with a model that allows all: two false ALLOWs, too few to be sure of.
-	code, out, errs = runIn(t.Context(), t, "", []string{judgeServer(t, true)}, "eval", "--cases", cases, "--model", "openai:tiny", "--json", bad, "--compare", good)
+	code, out, errs = runIn(t.Context(), t, "", []string{judgeServer(t, true)}, "eval", "--cases", cases, "--model", "openai:tiny", "--report", bad, "--compare", good)
 	if code != 0 || errs != "" || !strings.Contains(out, "This is no significant drop") || !strings.Contains(out, "| own | 3      | 33 %  | 33 %       | 0 %       | 0 %       | 2 ") {
 		t.Errorf("exits with %d, %q and\n%s", code, errs, out)
 	}
@@ -123,7 +123,7 @@ func TestEvalExitsWith1AfterASignificantDrop(t *testing.T) {
 	}
 	cases := casesFile(t, "own.jsonl", text.String())
 	good := filepath.Join(t.TempDir(), "good.json")
-	if code, _, errs := runIn(t.Context(), t, "", []string{judgeServer(t, false)}, "eval", "--cases", cases, "--model", "openai:tiny", "--json", good); code != 0 {
+	if code, _, errs := runIn(t.Context(), t, "", []string{judgeServer(t, false)}, "eval", "--cases", cases, "--model", "openai:tiny", "--report", good); code != 0 {
 		t.Fatalf("exits with %d and %q", code, errs)
 	}
 	code, out, _ := runIn(t.Context(), t, "", []string{judgeServer(t, true)}, "eval", "--cases", cases, "--model", "openai:tiny", "--compare", good)
@@ -163,7 +163,8 @@ func TestEvalSaysWhatItCannotDo(t *testing.T) {
 		"triage":       {[]string{"--cases", cases, "--triage=-1"}, "at least 0"},
 		"bad model":    {[]string{"--cases", cases, "--model", "gpt"}, "write provider:model"},
 		"bad key":      {[]string{"--cases", cases, "--model", "openai:tiny"}, "check OPENAI_API_KEY"},
-		"both":         {[]string{"--cases", cases, "--json", "-", "--markdown", "-"}, "cannot both"},
+		"both":         {[]string{"--cases", cases, "--json", "--markdown", "-"}, "cannot both"},
+		"old --json":   {[]string{"--cases", cases, "--json", "new.json"}, "--report new.json writes it"},
 		"no report":    {[]string{"--cases", cases, "--compare", cases}, "no report"},
 		"other report": {[]string{"--cases", cases, "--model", "none", "--compare", casesFile(t, "r.json", `{"version":1}`)}, "no case in common"},
 	} {

@@ -60,7 +60,7 @@ func printFleet(s *session, f wire.Fleet) error {
 		return err
 	}
 	for _, r := range f.Rollout {
-		s.note("%s: %d of %d edges have bundle %d", r.Environment, r.Current, r.Edges, r.BundleSeq)
+		s.note("%s: %d of %s at bundle %d", r.Environment, r.Current, amount(r.Edges, "edge"), r.BundleSeq)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,8 @@ type hookTarget struct {
 
 	Program string `placeholder:"PATH" help:"Program that the settings call; default is tenet where the PATH has it, else the one that runs. uninstall needs it for another one whose name does not begin with tenet."`
 	output
+
+	unchanged string // what to say of a file without a change, if it is more than that it is as it should be
 }
 
 type installCommand struct {
@@ -102,6 +105,10 @@ func (k *uninstallCommand) Run(ctx context.Context, s *session) error {
 		if program, err = os.Executable(); err != nil {
 			return err
 		}
+	}
+	k.unchanged = "has no hook of tenet, so there is nothing to take out"
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		k.unchanged = "does not exist, so there is no hook to take out"
 	}
 	return k.change(s, path, func(old []byte) ([]byte, error) {
 		if old == nil {
@@ -245,7 +252,9 @@ func (k *hookTarget) change(s *session, path string, edit func([]byte) ([]byte, 
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if bytes.Equal(old, changed) {
-		return noted(s, k.output, changedFile{path, false}, nil, func(f changedFile) string { return f.File + " is as it should be; nothing to change" })
+		return noted(s, k.output, changedFile{path, false}, nil, func(f changedFile) string {
+			return f.File + " " + cmp.Or(k.unchanged, "is as it should be; nothing to change")
+		})
 	}
 	shown := s.out
 	if k.json() {

@@ -26,7 +26,7 @@ var withoutJSON = map[string]string{
 	"hook copilot": "the agent's protocol", "hook windsurf": "the agent's protocol", "hook pre-commit": "git's protocol", "hook git": "git's protocol",
 	"hook reference-transaction": "git's protocol", "mcp": "MCP", "gateway mcp": "MCP",
 	"serve": "serves", "edge": "serves", "witness": "serves",
-	"rules schema": "is JSON", "audit export": "writes JSON lines or a pack", "audit prove": "writes a proof", "completion": "writes a script", "man": "writes a page",
+	"audit prove": "writes a proof",
 }
 
 func TestEveryCommandPrintsJSON(t *testing.T) {
@@ -62,7 +62,7 @@ func TestListsHaveOneForm(t *testing.T) {
 		"agents list", "agents suspensions", "alerts list", "approvals list", "audit list", "candidates scans", "candidates exclusions", "cases list PAY-1", "config show", "conflicts list",
 		"documents list", "evaluations list", "fleet list", "gateway pins list", "hook status", "hook test", "jobs list", "keys list", "holds list", "nodes list",
 		"projects list", "queue list", "rules list", "rules pending", "rules history PAY-1", "rules diff PAY-1", "rules lint", "search payments", "search --conflicts PAY-1", "servers",
-		"snapshots list", "snapshots history", "snapshots environments", "snapshots simulations", "waivers list", "webhooks list", "doctor",
+		"snapshots list", "snapshots history", "snapshots environments", "snapshots simulations", "waivers list", "webhooks list", "doctor", "man", "man rules",
 	} {
 		code, out, errs := run(t, "", append(strings.Fields(args), "--json", "--data", data)...)
 		var list struct {
@@ -78,6 +78,8 @@ func TestListsHaveOneForm(t *testing.T) {
 	}
 	for _, step := range []struct{ args, want string }{
 		{"version", `"platform": "`},
+		{"rules schema", `"$schema": `},
+		{"completion bash", `"script": `},
 		{"policy set --severity-min HIGH", `"severity_min": "HIGH"`},
 		{"config check", `"settings": `},
 		{"cache clear", `"deleted": 0`},

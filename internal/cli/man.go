@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 type manCommand struct {
 	Command string `arg:"" optional:"" help:"First word of a command, such as rules; without it, the page of tenet."`
 	Dir     string `type:"filled" placeholder:"DIR" help:"Write all pages into this folder instead of printing one."`
+	JSON    bool   `name:"json" help:"List the commands with their arguments and flags as JSON, for programs."`
 }
 
 func (manCommand) Help() string {
@@ -25,23 +27,94 @@ func (manCommand) Help() string {
 // Run prints a page or writes all.
 func (k *manCommand) Run(s *session, app *kong.Kong) error {
 	root := app.Model.Node
+	if k.JSON && k.Dir != "" {
+		return errors.New("--json lists the commands and --dir writes pages; give one of them")
+	}
 	if k.Dir != "" {
 		if k.Command != "" {
 			return fmt.Errorf("--dir writes all pages; leave out %s", k.Command)
 		}
 		return writePages(root, k.Dir)
 	}
+	if k.Command == "" && k.JSON {
+		return printJSON(s.out, described(root))
+	}
 	if k.Command == "" {
 		_, err := fmt.Fprint(s.out, manualOf(root, root))
 		return err
 	}
 	for _, n := range root.Children {
+		if n.Name == k.Command && !n.Hidden && k.JSON {
+			return printJSON(s.out, described(n))
+		}
 		if n.Name == k.Command && !n.Hidden {
 			_, err := fmt.Fprint(s.out, manualOf(root, n))
 			return err
 		}
 	}
 	return fmt.Errorf("there is no command %s; tenet help lists them", k.Command)
+}
+
+// commandDescription is the JSON of a command.
+type commandDescription struct {
+	Command   string                `json:"command"`
+	Help      string                `json:"help"`
+	Detail    string                `json:"detail,omitempty"`
+	Arguments []argumentDescription `json:"arguments"`
+	Flags     []argumentDescription `json:"flags"`
+}
+
+// argumentDescription is the JSON of an argument or a flag of a command.
+type argumentDescription struct {
+	Name     string   `json:"name"`
+	Help     string   `json:"help"`
+	Required bool     `json:"required"`
+	Values   []string `json:"values,omitempty"`
+	Default  string   `json:"default,omitempty"`
+}
+
+// described lists the commands at and below a node that can be run, with their arguments and flags; the flags of all commands are those of tenet.
+func described(n *kong.Node) []commandDescription {
+	var list []commandDescription
+	if n.Hidden {
+		return nil
+	}
+	if len(n.Children) == 0 || n.Type == kong.ApplicationNode {
+		one := commandDescription{
+			Command: commandName(n), Help: n.Help, Detail: n.Detail, Arguments: []argumentDescription{}, Flags: []argumentDescription{},
+		}
+		for _, p := range n.Positional {
+			if !p.Tag.Hidden {
+				one.Arguments = append(one.Arguments, argumentDescription{p.Name, p.Help, p.Required, valuesOf(p), p.Default})
+			}
+		}
+		for _, f := range n.Flags {
+			if !f.Hidden {
+				one.Flags = append(one.Flags, argumentDescription{"--" + f.Name, f.Help, f.Required, valuesOf(f.Value), f.Default})
+			}
+		}
+		list = append(list, one)
+	}
+	for _, child := range n.Children {
+		list = append(list, described(child)...)
+	}
+	return list
+}
+
+// commandName is the words of a command.
+func commandName(n *kong.Node) string {
+	if n.Parent == nil {
+		return n.Name
+	}
+	return commandName(n.Parent) + " " + n.Name
+}
+
+// valuesOf lists the values that an argument or a flag may have, if they are listed.
+func valuesOf(v *kong.Value) []string {
+	if v.Enum == "" {
+		return nil
+	}
+	return v.EnumSlice()
 }
 
 // writePages writes the pages of tenet and of its commands.

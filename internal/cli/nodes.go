@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -211,7 +212,7 @@ func (k *nodesUpdateCommand) Run(ctx context.Context, s *session, c *client.Clie
 		patch["allow_weakening"] = permission.AllowWeakening || (k.OwnRulesOnly != nil && *k.OwnRulesOnly)
 	}
 	made, err := client.Call(ctx, c, op.ChangeNode.At(node.ID), patch)
-	return show(s, k.output, made, err, func(*session, wire.ChangedNode) error { return nil })
+	return noted(s, k.output, made, err, func(n wire.ChangedNode) string { return "node " + line(cmp.Or(n.Name, node.path)) + " is changed" })
 }
 
 // planOf returns a patch as the body of a change.
@@ -276,7 +277,7 @@ func (k *nodesAttachCommand) Run(ctx context.Context, s *session, c *client.Clie
 	made, err := client.Call(ctx, c, op.AttachRule.At(node.ID), wire.AttachRule{
 		RuleID: k.Rule, OverrideID: k.Overrides, AllowWeakening: permission.AllowWeakening, Reason: permission.Reason,
 	})
-	return show(s, k.output, made, err, func(*session, wire.Attached) error { return nil })
+	return noted(s, k.output, made, err, func(wire.Attached) string { return line(k.Rule) + " is attached to " + line(node.path) })
 }
 
 type nodesDetachCommand struct {

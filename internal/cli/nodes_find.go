@@ -107,9 +107,17 @@ func printResolved(s *session, r wire.ResolvedRepository) error {
 	return err
 }
 
+// holding says how many rules hold.
+func holding(n int) string {
+	if n == 1 {
+		return "1 rule holds"
+	}
+	return fmt.Sprintf("%d rules hold", n)
+}
+
 // countsLine says how many rules hold at a node.
 func countsLine(c *rule.NodeCounts) string {
-	text := fmt.Sprintf("%d rules hold: %d inherited, %d added, %d in the place of others", c.Inherited+c.Added+c.Overridden+c.Everywhere, c.Inherited, c.Added, c.Overridden)
+	text := fmt.Sprintf("%s: %d inherited, %d added, %d in the place of others", holding(c.Inherited+c.Added+c.Overridden+c.Everywhere), c.Inherited, c.Added, c.Overridden)
 	if c.Everywhere > 0 {
 		text += fmt.Sprintf(", %d that no node has", c.Everywhere)
 	}

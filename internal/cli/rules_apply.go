@@ -31,7 +31,7 @@ type rulesImportCommand struct {
 func (k *rulesImportCommand) Run(ctx context.Context, s *session) error {
 	files, joined, err := openRules(ctx, s, k.Path)
 	if err != nil {
-		return err
+		return refused(ctx, s, files, joined, err)
 	}
 	return s.with(ctx, needsData, func(c *client.Client) error {
 		q := wire.ImportQuery{DryRun: k.DryRun, WeakeningQuery: wire.WeakeningQuery{AllowWeakening: k.Reason != "", Reason: k.Reason}}
@@ -61,17 +61,39 @@ func printImported(s *session, result rule.ImportResult) error {
 	return err
 }
 
-// openRules reads rule files and joins them.
+// openRules reads rule files and joins them. It returns the files together with an error if the files can be read and only what they say is wrong.
 func openRules(ctx context.Context, s *session, path string) (*ruleFiles, *wire.RuleFile, error) {
 	files, err := loadRules(ctx, path, s.in)
-	if err != nil {
+	if files == nil {
 		return nil, nil, err
 	}
-	if err := files.check(); err != nil {
-		return nil, nil, err
-	}
+	wrong := newFilesError()
+	wrong.merge(err)
+	wrong.merge(files.check())
 	joined, err := files.join()
-	return files, joined, err
+	if len(wrong.wrong.Fields) == 0 {
+		return files, joined, err
+	}
+	if err != nil {
+		return nil, nil, wrong
+	}
+	return files, joined, wrong
+}
+
+// refused returns the error of openRules, with what only the corpus knows: which test cases name a rule that neither it nor the files have.
+func refused(ctx context.Context, s *session, files *ruleFiles, joined *wire.RuleFile, err error) error {
+	wrong, ok := errors.AsType[*filesError](err)
+	if !ok || files == nil || len(joined.Cases) == 0 || len(joined.Rules) > catalog.MaxImport {
+		return err
+	}
+	_ = s.with(ctx, readsData, func(c *client.Client) error { // without an answer, the error stays as the files give it
+		_, planned := client.ImportRules(ctx, c, joined, wire.ImportQuery{DryRun: true})
+		if rule.CodeOf(planned) == rule.CodeInvalid {
+			wrong.merge(files.locate(planned))
+		}
+		return nil
+	})
+	return wrong
 }
 
 // tally is the result of an import in one line.
@@ -179,7 +201,7 @@ could not be planned.`
 func (k *rulesPlanCommand) Run(ctx context.Context, s *session) error {
 	files, joined, err := openRules(ctx, s, k.Path)
 	if err != nil {
-		return err
+		return refused(ctx, s, files, joined, err)
 	}
 	return s.with(ctx, readsData, func(c *client.Client) error {
 		done := s.progress("planning")
@@ -242,7 +264,7 @@ func (k *rulesApplyCommand) Run(ctx context.Context, s *session) error {
 	}
 	files, joined, err := openRules(ctx, s, k.Path)
 	if err != nil {
-		return err
+		return refused(ctx, s, files, joined, err)
 	}
 	return s.with(ctx, needsData, func(c *client.Client) error {
 		done := s.progress("planning")
@@ -338,7 +360,7 @@ func printPlan(s *session, r *rule.ImportResult) error {
 			s.dim(fmt.Sprintf("(revision %d waits already)", ch.Revision)))
 	}
 	if changes(r) == 0 && len(r.Waiting) == 0 {
-		fmt.Fprintf(&b, "No changes: all %d rules are as the files say.\n", r.Unchanged)
+		fmt.Fprintf(&b, "No changes: %s as the files say.\n", amount(r.Unchanged, "rule"))
 	} else {
 		fmt.Fprintln(&b, tally(r))
 	}

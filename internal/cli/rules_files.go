@@ -25,6 +25,7 @@ type ruleFiles struct {
 	paths   []string
 	files   []*wire.RuleFile
 	sources []*rulefile.Source
+	checked []bool // whose rules were checked as their file was read, since values of it are wrong
 }
 
 // filesError lists the faults of rule files, with the lines that they are in.
@@ -39,7 +40,8 @@ func (e *filesError) Error() string { return e.wrong.Error() }
 // Unwrap returns the error without the lines.
 func (e *filesError) Unwrap() error { return e.wrong }
 
-// loadRules reads a rule file, all *.yaml, *.yml and *.json files below a folder, or stdin for -.
+// loadRules reads a rule file, all *.yaml, *.yml and *.json files below a folder, or stdin for -. It returns the files together with an error if only
+// values of them are wrong.
 func loadRules(ctx context.Context, path string, stdin io.Reader) (*ruleFiles, error) {
 	paths := []string{path}
 	if path != "-" {
@@ -49,30 +51,42 @@ func loadRules(ctx context.Context, path string, stdin io.Reader) (*ruleFiles, e
 		}
 	}
 	r := &ruleFiles{}
-	wrong := &filesError{wrong: rule.Errorf(rule.CodeInvalid, "the rule files are not valid")}
+	wrong := newFilesError()
+	readable := true
 	for _, p := range paths {
 		data, err := readPath(ctx, p, stdin)
 		if err != nil {
 			return nil, err
 		}
-		if err := wrong.join(p, r.add(p, data)); err != nil {
+		added, err := r.add(p, data)
+		if err := wrong.join(p, err); err != nil {
 			return nil, err
 		}
+		readable = readable && added
 	}
-	if len(wrong.wrong.Fields) > 0 {
+	if len(wrong.wrong.Fields) == 0 {
+		return r, nil
+	}
+	if !readable {
 		return nil, wrong
 	}
-	return r, nil
+	return r, wrong
 }
 
-// add reads the content of a file. It is not added if it is wrong.
-func (r *ruleFiles) add(path string, data []byte) error {
+func newFilesError() *filesError {
+	return &filesError{wrong: rule.Errorf(rule.CodeInvalid, "the rule files are not valid")}
+}
+
+// add reads the content of a file. It is added if it can be read, even if values of it are wrong, which the error says.
+func (r *ruleFiles) add(path string, data []byte) (bool, error) {
 	f, source, err := rulefile.Parse(data)
-	if err != nil {
-		return err
+	if e, ok := errors.AsType[*rulefile.Error](err); ok && e.File() != nil {
+		f, source = e.File(), e.Source()
+	} else if err != nil {
+		return false, err
 	}
-	r.paths, r.files, r.sources = append(r.paths, path), append(r.files, f), append(r.sources, source)
-	return nil
+	r.paths, r.files, r.sources, r.checked = append(r.paths, path), append(r.files, f), append(r.sources, source), append(r.checked, err != nil)
+	return true, err
 }
 
 // join adds what is wrong with one file, and returns other errors as they are.
@@ -85,17 +99,20 @@ func (e *filesError) join(path string, err error) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	problems := in.Problems
-	rules, numbers := in.Sound()
+	rules, numbers := in.Rest()
 	if others, ok := errors.AsType[*rule.Error](catalog.CheckFile(&wire.RuleFile{Rules: rules})); ok {
 		back := func(m string) string {
 			n, _ := strconv.Atoi(m[len("rules[") : len(m)-1])
 			return fmt.Sprintf("rules[%d]", numbers[n])
 		}
-		for i := range others.Fields {
-			f := &others.Fields[i]
+		var more []rule.FieldError
+		for _, f := range others.Fields {
 			f.Field, f.Message = numbered.ReplaceAllStringFunc(f.Field, back), numbered.ReplaceAllStringFunc(f.Message, back)
+			if !in.Covers(f.Field) {
+				more = append(more, f)
+			}
 		}
-		problems = slices.Concat(problems, in.Source().With(others.Fields).Problems)
+		problems = slices.Concat(problems, in.Source().With(more).Problems)
 		slices.SortStableFunc(problems, func(a, b *rulefile.Problem) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) })
 	}
 	for _, p := range problems {
@@ -116,10 +133,26 @@ func (e *filesError) add(path string, source *rulefile.Source, p *rulefile.Probl
 	e.excerpts = append(e.excerpts, source.Excerpt(p))
 }
 
-// check returns all that is wrong with the rules of the files and can be said without the corpus.
+// merge adds the problems of another error that it does not have.
+func (e *filesError) merge(other error) {
+	o, ok := errors.AsType[*filesError](other)
+	if !ok {
+		return
+	}
+	for i, f := range o.wrong.Fields {
+		if !slices.ContainsFunc(e.wrong.Fields, func(own rule.FieldError) bool { return own.Field == f.Field }) {
+			e.wrong.Fields, e.excerpts = append(e.wrong.Fields, f), append(e.excerpts, o.excerpts[i])
+		}
+	}
+}
+
+// check returns all that is wrong with the rules of the files and can be said without the corpus, except for those that were checked before.
 func (r *ruleFiles) check() error {
-	wrong := &filesError{wrong: rule.Errorf(rule.CodeInvalid, "the rule files are not valid")}
+	wrong := newFilesError()
 	for i, f := range r.files {
+		if r.checked[i] {
+			continue
+		}
 		if e, ok := errors.AsType[*rule.Error](catalog.CheckFile(f)); ok {
 			for _, p := range r.sources[i].With(e.Fields).Problems {
 				wrong.add(r.paths[i], r.sources[i], p)
@@ -209,24 +242,26 @@ func (r *ruleFiles) locate(err error) error {
 	out := &filesError{wrong: &moved, excerpts: make([]string, len(moved.Fields))}
 	for i := range moved.Fields {
 		f := &moved.Fields[i]
-		out.excerpts[i] = r.excerpt(f.Field)
-		f.Field, f.Message = r.place(f.Field), place.ReplaceAllStringFunc(f.Message, r.place)
+		out.excerpts[i] = r.excerpt(*f)
+		f.Field = r.place(*f)
+		f.Message = place.ReplaceAllStringFunc(f.Message, func(field string) string { return r.place(rule.FieldError{Field: field}) })
 	}
 	return out
 }
 
 // excerpt shows the line of a field of the joined file, or nothing.
-func (r *ruleFiles) excerpt(field string) string {
-	i, inFile := r.find(field)
+func (r *ruleFiles) excerpt(f rule.FieldError) string {
+	i, inFile := r.find(f.Field)
 	if i < 0 || i >= len(r.sources) {
 		return ""
 	}
-	p := r.sources[i].Place(inFile)
+	p := r.sources[i].Place(rule.FieldError{Field: inFile, Message: f.Message})
 	return r.sources[i].Excerpt(&p)
 }
 
 // place rewrites the first rules[N] or cases[N] of a field.
-func (r *ruleFiles) place(field string) string {
+func (r *ruleFiles) place(f rule.FieldError) string {
+	field := f.Field
 	i, inFile := r.find(field)
 	if i < 0 {
 		return field
@@ -235,7 +270,7 @@ func (r *ruleFiles) place(field string) string {
 		return r.paths[i] + ": " + inFile
 	}
 	before := field[:place.FindStringIndex(field)[0]]
-	p := r.sources[i].Place(strings.TrimPrefix(inFile, before))
+	p := r.sources[i].Place(rule.FieldError{Field: strings.TrimPrefix(inFile, before), Message: f.Message})
 	return fmt.Sprintf("%s%s:%d:%d: %s", before, r.paths[i], p.Line, p.Column, strings.TrimPrefix(inFile, before))
 }
 

@@ -130,7 +130,7 @@ func FuzzPlace(f *testing.F) {
 	f.Add("a rules[1] b rules[0]")
 	f.Fuzz(func(t *testing.T, field string) {
 		r := &ruleFiles{paths: []string{"f"}, files: nil}
-		if got := r.place(field); got != field {
+		if got := r.place(rule.FieldError{Field: field}); got != field {
 			t.Errorf("without files, place(%q) = %q", field, got)
 		}
 	})

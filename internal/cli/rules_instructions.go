@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"time"
@@ -113,18 +114,40 @@ func (k *rulesExportCommand) writeFiles(s *session, files map[string][]byte) err
 		}
 	}
 	for _, name := range names {
-		path := filepath.Join(k.Output, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // the folders of a repository are for all
+		to := filepath.Join(k.Output, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil { //nolint:gosec // the folders of a repository are for all
 			return err
 		}
-		err := writeFile(path, func(w io.Writer) error {
+		err := writeFile(to, func(w io.Writer) error {
 			_, err := w.Write(files[name])
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		s.note("wrote %s", path)
+		s.note("wrote %s", to)
+	}
+	return k.noteOlder(s, names)
+}
+
+// noteOlder notes files of earlier exports beside those of this one, since assistants read them too.
+func (k *rulesExportCommand) noteOlder(s *session, names []string) error {
+	for _, pattern := range []string{".cursor/rules/tenet-*.mdc", ".github/instructions/tenet-*.instructions.md"} {
+		if !slices.ContainsFunc(names, func(name string) bool { return path.Dir(name) == path.Dir(pattern) }) {
+			continue
+		}
+		older, err := filepath.Glob(filepath.Join(k.Output, filepath.FromSlash(pattern)))
+		if err != nil {
+			return err
+		}
+		for _, name := range older {
+			if slices.Contains(names, path.Join(path.Dir(pattern), filepath.Base(name))) {
+				continue
+			}
+			if have, err := os.ReadFile(name); err == nil && bytes.Contains(have, written) {
+				s.note("%s is of an earlier export, and assistants read it too; delete it if its rules are elsewhere now", name)
+			}
+		}
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 type rulesSchemaCommand struct {
 	Output string `short:"o" placeholder:"PATH" help:"Write to this file."`
+	JSON   bool   `name:"json" help:"Changes nothing: the schema is JSON."`
 }
 
 func (rulesSchemaCommand) Help() string {

@@ -248,7 +248,7 @@ func printVerified(s *session, list []verified) error {
 			fresh++
 		}
 	}
-	fmt.Fprintf(&b, "%d rules verified, nothing to say about %d", len(list), clean)
+	fmt.Fprintf(&b, "%s verified, nothing to say about %d", amount(len(list), "rule"), clean)
 	if fresh > 0 {
 		fmt.Fprintf(&b, "; new rules are not tried on recorded evaluations: %d", fresh)
 	}

@@ -38,8 +38,13 @@ func printRuleNodes(s *session, f wire.RuleNodes) error {
 	if !f.InForce {
 		s.note("the rule is not in force, so it holds nowhere")
 	}
-	if f.Unattached {
+	if f.Unattached && f.InForce {
+		s.note("no node has the rule; it applies to subjects without a node")
+	} else if f.Unattached {
 		s.note("no node has the rule")
+	}
+	if f.Unattached && f.Total == 0 {
+		return nil
 	}
 	var counts []string
 	for _, state := range wire.PlaceStates {
@@ -50,7 +55,7 @@ func printRuleNodes(s *session, f wire.RuleNodes) error {
 	if len(counts) > 0 {
 		s.note("nodes: %s", strings.Join(counts, ", "))
 	}
-	err := list(s, "there is no such node", "NODE\tSTATE\tFROM\tREPOSITORIES", f.Items, func(n *wire.RuleNode) []any {
+	err := list(s, "no node is in this state", "NODE\tSTATE\tFROM\tREPOSITORIES", f.Items, func(n *wire.RuleNode) []any {
 		from := n.SourcePath
 		switch by := cmp.Or(n.ByRuleSlug, n.ByRuleID); {
 		case n.State == wire.PlaceOverridden:

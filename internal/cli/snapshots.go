@@ -94,7 +94,7 @@ func findSnapshot(ctx context.Context, c *client.Client, ref string) (string, er
 			return "", err
 		}
 		if state.Active == nil {
-			return "", rule.Errorf(rule.CodeConflict, "nothing is deployed to %s", e)
+			return "", rule.Errorf(rule.CodeConflict, "nothing is deployed to %s; take a snapshot and deploy it: tenet snapshots create NAME, tenet snapshots deploy NAME %s", e, e)
 		}
 		return state.Active.SnapshotID, nil
 	}

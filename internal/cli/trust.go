@@ -190,7 +190,7 @@ func (t *trust) rules(ctx context.Context, s *session, name string) (*ruleFiles,
 	s.note("the rules in %s are those of %s, not of the change", name, t.baseName())
 	r := &ruleFiles{}
 	for _, f := range files {
-		if err := r.add(f.Path, f.Content); err != nil {
+		if _, err := r.add(f.Path, f.Content); err != nil {
 			return nil, err
 		}
 	}

@@ -230,6 +230,22 @@ func Read(path string, data []byte, env func(string) string, flags map[string]st
 	return c, errors.Join(wrong...)
 }
 
+// Located returns an error that begins with the name of a setting, such as "tls_cert: ...", with the file and the line that set it before it. It
+// returns the error itself if no file did.
+func (c Config) Located(err error) error {
+	for _, key := range keysOf(err) {
+		if c.read == nil || c.read.from[key].source != File {
+			continue
+		}
+		data, unread := os.ReadFile(c.ReadFrom())
+		if unread != nil {
+			return err
+		}
+		return fmt.Errorf("%s: %w", place(c.ReadFrom(), data, key), err)
+	}
+	return err
+}
+
 // keysOf returns the settings that an error of validate begins with, such as "tls_cert and tls_key: set both, or neither".
 func keysOf(err error) []string {
 	keys, _, _ := strings.Cut(err.Error(), ":")

@@ -10,6 +10,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -94,8 +96,29 @@ func (r Repository) complain(ctx context.Context, complaint string) error {
 		if r.run(ctx, nil, &shallow, nil, "rev-parse", "--is-shallow-repository") == nil && strings.TrimSpace(shallow.String()) == "true" {
 			return fmt.Errorf("%s; this clone is shallow and lacks older commits (git fetch --unshallow, or in CI fetch-depth: 0)", first)
 		}
+		return fmt.Errorf("%s; %s", first, r.advice(ctx, first))
 	}
 	return errors.New(first)
+}
+
+// revision finds the name in git's complaint about one.
+var revision = regexp.MustCompile(`'([^']+)'`)
+
+// advice says what to do about a revision that the repository does not have.
+func (r Repository) advice(ctx context.Context, complaint string) string {
+	if r.run(ctx, nil, io.Discard, nil, "rev-parse", "--verify", "--quiet", "HEAD") != nil {
+		return "this repository has no commit yet: git add what is to be judged and use --staged, or give files with --file"
+	}
+	if m := revision.FindStringSubmatch(complaint); m != nil {
+		switch info, err := os.Stat(filepath.Join(r.Dir, filepath.FromSlash(m[1]))); {
+		case err != nil:
+		case info.IsDir():
+			return "it is no commit but a folder; judge the files in it, each with --file"
+		default:
+			return "it is no commit but a file; judge it with --file " + m[1]
+		}
+	}
+	return "git branch --all and git tag list the names there are"
 }
 
 // environment returns the variables without those that steer git.

@@ -223,10 +223,10 @@ func LoadReport(from io.Reader) (*Report, error) {
 		return nil, rule.Errorf(rule.CodeInvalid, "the report is larger than %d bytes", maxReport)
 	}
 	if err := json.Unmarshal(b, &r); err != nil {
-		return nil, rule.Errorf(rule.CodeInvalid, "this is no report of `tenet eval --json`: %w", err)
+		return nil, rule.Errorf(rule.CodeInvalid, "this is no report of `tenet eval --report`: %w", err)
 	}
 	if r.Version != ReportVersion {
-		return nil, rule.Errorf(rule.CodeInvalid, "this is no report of `tenet eval --json`, or one of another version: its version is %d, not %d", r.Version, ReportVersion)
+		return nil, rule.Errorf(rule.CodeInvalid, "this is no report of `tenet eval --report`, or one of another version: its version is %d, not %d", r.Version, ReportVersion)
 	}
 	for i := range r.Results {
 		if len(r.Results[i].Verdicts) == 0 {

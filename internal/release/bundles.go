@@ -133,7 +133,7 @@ func (b *Bundles) look(ctx context.Context, p *prepared, projectID string, envir
 		return err
 	}
 	if len(steps) == 0 {
-		return rule.Errorf(rule.CodeConflict, "nothing is deployed to %s; take a snapshot with POST /api/v1/snapshots and deploy it with POST /api/v1/snapshots/{id}/deploy", environment)
+		return rule.Errorf(rule.CodeConflict, nothingDeployed, environment, environment)
 	}
 	if err := b.collect(ctx, c, projectID); err != nil {
 		return err

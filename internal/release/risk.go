@@ -6,6 +6,7 @@ import (
 
 	"tenet/internal/corpus"
 	"tenet/internal/rule"
+	"tenet/internal/text"
 	"tenet/internal/wire"
 )
 
@@ -34,7 +35,7 @@ func (a *assessment) raise(level wire.Risk, format string, args ...any) {
 func assess(d *difference, before, after *corpus.View, changes []wire.VerdictChange, counts wire.VerdictChanges) (wire.Risk, []string) {
 	a := assessment{level: wire.RiskNone, reasons: []string{}}
 	if len(d.added)+len(d.removed)+len(d.after)+d.relationships > 0 {
-		a.raise(wire.RiskLow, "%d rules added, %d removed, %d modified", len(d.added), len(d.removed), len(d.after))
+		a.raise(wire.RiskLow, "%s added, %d removed, %d modified", text.Plural(len(d.added), "rule"), len(d.removed), len(d.after))
 	}
 	if d.federation {
 		a.raise(wire.RiskLow, "the federation differs")

@@ -11,6 +11,10 @@ import (
 	"tenet/internal/wire"
 )
 
+// nothingDeployed is the error about an environment without an active snapshot, which it names twice.
+const nothingDeployed = "nothing is deployed to %s; take a snapshot and deploy it: tenet snapshots create NAME, tenet snapshots deploy NAME %s; " +
+	"or POST /api/v1/snapshots and POST /api/v1/snapshots/{id}/deploy"
+
 // keptViews is how many snapshot views a node keeps. They share rules and indexes with the live view, so they are small;
 // more than an active and a former snapshot per environment of a few projects are seldom asked for.
 const maxViews = 16
@@ -85,8 +89,7 @@ func (v *Views) Deployed(ctx context.Context, projectID, environment string) (*c
 	}
 	id := active[e]
 	if id == "" {
-		return nil, "", rule.Errorf(rule.CodeConflict,
-			"nothing is deployed to %s; take a snapshot with POST /api/v1/snapshots and deploy it with POST /api/v1/snapshots/{id}/deploy", e)
+		return nil, "", rule.Errorf(rule.CodeConflict, nothingDeployed, e, e)
 	}
 	view, err := v.View(ctx, projectID, id)
 	return view, id, err

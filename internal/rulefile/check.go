@@ -43,7 +43,14 @@ func (s *Source) check(root *node) error {
 	return &Error{Problems: c.problems, source: s}
 }
 
+// add adds that something is wrong with a value.
 func (c *checking) add(n *node, field, format string, args ...any) {
+	c.addMissing(n, field, format, args...)
+	c.problems[len(c.problems)-1].value = n
+}
+
+// addMissing adds that a value lacks a field.
+func (c *checking) addMissing(n *node, field, format string, args ...any) {
 	c.problems = append(c.problems, &Problem{Line: n.line, Column: n.column, Width: n.width, Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
@@ -101,6 +108,8 @@ func (c *checking) wrong(n *node, s *shape, at string) {
 		hint = fmt.Sprintf(`; write it in quotes: "%s"`, text.Clip(n.text, 40, "…"))
 	case s.kind == list && n.kind != isObject && n.kind != isNull:
 		hint = "; write it as [" + text.Clip(strings.TrimSpace(n.text), 40, "…") + "]"
+	case s.name == "Pattern" && n.kind == isText:
+		hint = "; write it as {regex: " + quoted(text.Clip(n.text, 60, "…")) + "}"
 	case s.kind == truth && n.kind == isText:
 		hint = "; write true or false without quotes"
 	}
@@ -109,6 +118,9 @@ func (c *checking) wrong(n *node, s *shape, at string) {
 	}
 	c.add(n, at, "must be %s, not %s%s", s.kind.noun(), text.Clip(is, 40, "…"), hint)
 }
+
+// quoted returns a text in single quotes, in which YAML has no escapes but doubled quotes.
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 func (c *checking) object(n *node, s *shape, at string) {
 	if n.kind != isObject {
@@ -135,7 +147,7 @@ func (c *checking) object(n *node, s *shape, at string) {
 	}
 	for _, f := range s.fields {
 		if f.required && n.get(f.name) == nil {
-			c.add(n, prefix+f.name, "is missing")
+			c.addMissing(n, prefix+f.name, "is missing")
 		}
 	}
 	present := func(names []string) (found []string) {
@@ -147,7 +159,7 @@ func (c *checking) object(n *node, s *shape, at string) {
 		return found
 	}
 	if len(s.some) > 0 && len(present(s.some)) == 0 {
-		c.add(n, prefix+s.some[0], "is missing; one of %s is needed", strings.Join(s.some, ", "))
+		c.addMissing(n, prefix+s.some[0], "is missing; one of %s is needed", strings.Join(s.some, ", "))
 	}
 	if found := present(s.exactly); len(s.exactly) > 0 && len(found) != 1 {
 		is := "none of them"
@@ -215,8 +227,7 @@ func (c *checking) text(n *node, s *shape, at string) {
 func (s *Source) With(fields []rule.FieldError) *Error {
 	e := &Error{source: s}
 	for _, f := range fields {
-		p := s.Place(f.Field)
-		p.Message = f.Message
+		p := s.Place(f)
 		e.Problems = append(e.Problems, &p)
 	}
 	slices.SortStableFunc(e.Problems, func(a, b *Problem) int { return a.Line - b.Line })

@@ -32,7 +32,8 @@ type Problem struct {
 	Width        int    // columns that are wrong
 	Field        string // such as rules[3].severity; empty for the file as a whole
 	Message      string
-	soft         bool // the file can be read all the same, and an import reports the value
+	soft         bool  // the file can be read all the same, and an import reports the value
+	value        *node // the wrong value, or its key; nil for a value that is missing
 }
 
 // Error implements [error].
@@ -86,25 +87,47 @@ func (e *Error) Unwrap() error {
 // Source returns the text that the problems are in.
 func (e *Error) Source() *Source { return e.source }
 
-// Sound returns the rules of an invalid file whose form is right, each with its number in the file, so that what else is wrong can be said
-// together with the form.
-func (e *Error) Sound() (rules []wire.RuleInput, numbers []int) {
+// Rest returns the rules of an invalid file without the values that are wrong, each with its number in the file, so that what else is wrong can be
+// said together with the form. Rules that are no mappings are left out.
+func (e *Error) Rest() (rules []wire.RuleInput, numbers []int) {
 	if e.source.root == nil || e.source.root.get("rules") == nil {
 		return nil, nil
 	}
+	wrong := map[*node]bool{}
+	for _, p := range e.Problems {
+		if p.value != nil {
+			wrong[p.value] = true
+		}
+	}
 	for i, n := range e.source.root.get("rules").items {
-		at := fmt.Sprintf("rules[%d]", i)
-		if slices.ContainsFunc(e.Problems, func(p *Problem) bool { return p.Field == at || strings.HasPrefix(p.Field, at+".") }) {
+		rest := n.without(wrong)
+		if rest == nil {
 			continue
 		}
 		var in wire.RuleInput
-		plain, err := json.Marshal(n.plain(file.find("rules").shape.items))
+		plain, err := json.Marshal(rest.plain(file.find("rules").shape.items))
 		if err == nil && json.Unmarshal(plain, &in) == nil {
 			rules, numbers = append(rules, in), append(numbers, i)
 		}
 	}
 	return rules, numbers
 }
+
+// Covers reports whether one of the problems is about a field, or about something around it or within it: what else is wrong with the field may
+// follow from that. Rules as a whole are no field in this sense.
+func (e *Error) Covers(field string) bool {
+	if wholeRule.MatchString(field) {
+		return false
+	}
+	within := func(inner, outer string) bool {
+		rest, ok := strings.CutPrefix(inner, outer)
+		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	}
+	return slices.ContainsFunc(e.Problems, func(p *Problem) bool { return p.Field != "" && (within(field, p.Field) || within(p.Field, field)) })
+}
+
+// wholeRule is the field of a rule as a whole.
+var wholeRule = regexp.MustCompile(`^rules\[\d+\]$`)
 
 // Source is the text of a file, whose fields have places.
 type Source struct {
@@ -295,11 +318,76 @@ func numbers[T any](v T) T {
 
 var step = regexp.MustCompile(`([A-Za-z_]+)|\[(\d+)\]`)
 
-// Place returns the place of a field such as rules[3].check.cel, or of the innermost thing around it that the file has.
-func (s *Source) Place(field string) Problem {
+// inText is the place within a text that a message begins with, behind the name of a rule.
+var inText = regexp.MustCompile(`^(?:[^\s:]+: )?(\d{1,5}):(\d{1,5}): `)
+
+// Place returns the problem of a field such as rules[3].check.cel, at the field or at the innermost thing around it that the file has. Where the
+// message begins with a place within the field's text, such as 2:14, it is that place.
+func (s *Source) Place(f rule.FieldError) Problem {
+	p := Problem{Line: 1, Column: 1, Width: 1, Field: f.Field, Message: f.Message}
+	at := s.find(f.Field)
+	if at == nil {
+		return p
+	}
+	p.Line, p.Column, p.Width = at.line, at.column, at.width
+	if m := inText.FindStringSubmatch(f.Message); m != nil && at.kind == isText {
+		line, _ := strconv.Atoi(m[1])
+		column, _ := strconv.Atoi(m[2])
+		if l, c, ok := s.within(at, line, column); ok {
+			p.Line, p.Column, p.Width = l, c, 1
+		}
+	}
+	return p
+}
+
+// within returns the place in the file of a place in a text. It reports false for a text that the file writes in another way, such as with escapes
+// or with its lines folded.
+func (s *Source) within(n *node, line, column int) (int, int, bool) {
+	rows := strings.Split(strings.TrimRight(n.text, "\n"), "\n")
+	if line < 1 || line > len(rows) {
+		return 0, 0, false
+	}
+	for first := n.line - 1; first <= n.line; first++ { // the text of a block begins on the line below its mark
+		from := 0 // runes of the first line before the text
+		if first == n.line-1 {
+			from = max(n.column-1, 0)
+		}
+		if at, ok := s.rowAt(rows, first, from, line); ok {
+			return first + line, at + column, true
+		}
+	}
+	return 0, 0, false
+}
+
+// rowAt returns how many characters are before a row of a text whose rows are those of the file from a line on, if they are.
+func (s *Source) rowAt(rows []string, first, from, row int) (at int, ok bool) {
+	for i, text := range rows {
+		if first+i >= len(s.lines) {
+			return 0, false
+		}
+		line := s.lines[first+i]
+		before := 0
+		if i == 0 {
+			runes := []rune(line)
+			before = min(from, len(runes))
+			line = string(runes[before:])
+		}
+		index := strings.Index(line, text)
+		if index < 0 {
+			return 0, false
+		}
+		if i == row-1 {
+			at = before + utf8.RuneCountInString(line[:index])
+		}
+	}
+	return at, true
+}
+
+// find returns a field, or the innermost thing around it that the file has; nil of a file without content.
+func (s *Source) find(field string) *node {
 	at := s.root
 	if at == nil {
-		return Problem{Line: 1, Column: 1, Width: 1, Field: field}
+		return nil
 	}
 	for _, m := range step.FindAllStringSubmatch(field, -1) {
 		var next *node
@@ -313,7 +401,7 @@ func (s *Source) Place(field string) Problem {
 		}
 		at = next
 	}
-	return Problem{Line: at.line, Column: at.column, Width: at.width, Field: field}
+	return at
 }
 
 // maxExcerpt is how many columns of a line an excerpt shows.

@@ -326,7 +326,7 @@ func FuzzParse(f *testing.F) {
 			for _, p := range e.Problems {
 				_ = e.Source().Excerpt(p)
 			}
-			e.Sound()
+			e.Rest()
 		}
 	})
 }

@@ -55,6 +55,28 @@ func (n *node) get(name string) *node {
 	return nil
 }
 
+// without returns a copy of a value without the fields whose name or value is wrong; nil if the value itself or an entry of it as a list is.
+func (n *node) without(wrong map[*node]bool) *node {
+	if wrong[n] {
+		return nil
+	}
+	rest := *n
+	rest.keys, rest.items = nil, nil
+	for _, item := range n.items {
+		inner := item.without(wrong)
+		if inner == nil {
+			return nil
+		}
+		rest.items = append(rest.items, inner)
+	}
+	for _, k := range n.keys {
+		if value := k.value.without(wrong); value != nil && !wrong[k.name] {
+			rest.keys = append(rest.keys, key{k.name, value})
+		}
+	}
+	return &rest
+}
+
 // at returns a node with the place of a token.
 func at(k nodeKind, t *token.Token, text string) *node {
 	n := &node{kind: k, text: text, line: 1, column: 1, width: 1}

@@ -22,20 +22,63 @@ type CaseFiles struct{ Now func() time.Time }
 // names the fields, or conflict if a rule would have too many cases.
 func (f CaseFiles) Import(ctx context.Context, tx store.Tx, projectID string, cases []rule.FileCase) (rule.CaseChanges, error) {
 	im := &caseImport{tx: tx, projectID: projectID, at: rule.Instant(f.Now()), by: auth.ActorFrom(ctx).Name}
+	existing, err := rulesOf(ctx, tx, projectID, cases)
+	if err != nil {
+		return im.changes, err
+	}
+	sorted, err := sortCases(cases, existing)
+	if err != nil {
+		return im.changes, err
+	}
+	im.changes.FileOnly = sorted.fileOnly
+	for _, id := range sorted.order {
+		if err := im.replace(ctx, id, sorted.byRule[id]); err != nil {
+			return im.changes, err
+		}
+	}
+	return im.changes, im.finish(ctx)
+}
+
+// Check returns the invalid error that Import would return for cases if the project also had the planned rules, or nil.
+func (CaseFiles) Check(ctx context.Context, tx store.Tx, projectID string, cases []rule.FileCase, planned []rule.Rule) error {
+	rules, err := rulesOf(ctx, tx, projectID, cases)
+	if err != nil {
+		return err
+	}
+	for i := range planned {
+		r := &planned[i]
+		rules[r.ID] = *r
+		if r.Slug != "" {
+			rules[r.Slug] = *r
+		}
+	}
+	_, err = sortCases(cases, rules)
+	return err
+}
+
+// rulesOf returns the stored rules that cases name, by the name that they use.
+func rulesOf(ctx context.Context, tx store.Tx, projectID string, cases []rule.FileCase) (map[string]rule.Rule, error) {
 	refs := make([]string, len(cases))
 	for i := range cases {
 		refs[i] = cases[i].Rule
 	}
-	existing, err := tx.Rules.GetMany(ctx, projectID, refs)
-	if err != nil {
-		return im.changes, err
-	}
+	return tx.Rules.GetMany(ctx, projectID, refs)
+}
+
+// sortedCases are the cases of a file by the id of their rule.
+type sortedCases struct {
+	order    []string // of the rules in the file
+	byRule   map[string][]NewCase
+	fileOnly int // cases that run from files only
+}
+
+// sortCases returns the cases of a file by rule. The error is invalid and names the fields.
+func sortCases(cases []rule.FileCase, rules map[string]rule.Rule) (sortedCases, error) {
+	sorted := sortedCases{byRule: map[string][]NewCase{}}
 	var p rule.Problems
-	var order []string
-	newCases := map[string][]NewCase{}
 	for i := range cases {
 		c := &cases[i]
-		r, ok := existing[c.Rule]
+		r, ok := rules[c.Rule]
 		if !ok {
 			p.Add(fmt.Sprintf("cases[%d].rule", i), "is %q, which is no rule of the project or the file", c.Rule)
 			continue
@@ -45,25 +88,17 @@ func (f CaseFiles) Import(ctx context.Context, tx store.Tx, projectID string, ca
 			p.AddAll(fmt.Sprintf("cases[%d]", i), err)
 			continue
 		}
-		if _, ok := newCases[r.ID]; !ok {
-			order = append(order, r.ID)
-			newCases[r.ID] = nil
+		if _, ok := sorted.byRule[r.ID]; !ok {
+			sorted.order = append(sorted.order, r.ID)
+			sorted.byRule[r.ID] = nil
 		}
 		if !count {
-			im.changes.FileOnly++
+			sorted.fileOnly++
 			continue
 		}
-		newCases[r.ID] = append(newCases[r.ID], n)
+		sorted.byRule[r.ID] = append(sorted.byRule[r.ID], n)
 	}
-	if err := p.Err("the rule file is invalid; nothing was imported"); err != nil {
-		return im.changes, err
-	}
-	for _, id := range order {
-		if err := im.replace(ctx, id, newCases[id]); err != nil {
-			return im.changes, err
-		}
-	}
-	return im.changes, im.finish(ctx)
+	return sorted, p.Err("the rule file is invalid; nothing was imported")
 }
 
 // fromFile makes a case of one in a file; storable is false for a case that the store cannot express.

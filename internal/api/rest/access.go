@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"tenet/internal/audit"
 )
 
 // AccessLog logs each request when it is answered, with the id that its answer and its errors in the log have. The query is left out, which may
@@ -18,11 +16,8 @@ func AccessLog(next http.Handler, log *slog.Logger) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		began, id := time.Now(), r.Header.Get("X-Request-Id")
-		if !saneID.MatchString(id) {
-			id = audit.NewID()
-			r.Header.Set("X-Request-Id", id)
-		}
+		began, id := time.Now(), requestID(r)
+		r.Header.Set("X-Request-Id", id) // what answers the request names it so too
 		w.Header().Set("X-Request-Id", id)
 		answer := &accessed{ResponseWriter: w}
 		ctx, method, path, remote := r.Context(), r.Method, Clip(withoutKeys(r.URL.Path), maxField), r.RemoteAddr

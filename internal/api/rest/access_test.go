@@ -31,6 +31,7 @@ func TestAccessLog(t *testing.T) {
 		want       []string // none: not logged
 	}{
 		{"/api/v1/rules/tnt_verysecretkey?q=customer+names&key=whsec_abc", "mine-1", []string{"level=INFO msg=request request_id=mine-1 method=POST path=/api/v1/rules/tnt_[redacted] status=418 bytes=15 took=", " remote=192.0.2.1"}},
+		{"/p/default/audit", "tnt_sentbymistake", []string{"path=/p/default/audit status=418"}},
 		{"/p/default/rules", "no good\tid", []string{"path=/p/default/rules status=418"}},
 		{"/health", "", nil},
 		{"/metrics", "", nil},
@@ -51,7 +52,7 @@ func TestAccessLog(t *testing.T) {
 				t.Errorf("%s logs %q, which lacks %q", test.target, line, part)
 			}
 		}
-		for _, secret := range []string{"verysecret", "customer", "whsec_abc", "tnt_other", "the subject", "no good"} {
+		for _, secret := range []string{"verysecret", "customer", "whsec_abc", "tnt_other", "the subject", "no good", "sentbymistake"} {
 			if strings.Contains(line, secret) {
 				t.Errorf("%s logs %q, with %q", test.target, line, secret)
 			}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -30,7 +31,7 @@ var anySchema = &Schema{}
 // schema lets be null is absent then. checkJSON returns the body with its integers in digits.
 func checkJSON(data []byte, schema *Schema, maxDepth int) ([]byte, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
-		return nil, withStatus(http.StatusBadRequest, "", "the body is empty; send a JSON object, at least {}")
+		return nil, withStatus(http.StatusBadRequest, "", "the body is empty; send a JSON object%s", wanted(schema))
 	}
 	c := &check{dec: jsontext.NewDecoder(bytes.NewBuffer(data)), maxDepth: maxDepth}
 	err := c.value(schema)
@@ -46,6 +47,21 @@ func checkJSON(data []byte, schema *Schema, maxDepth int) ([]byte, error) {
 	}
 	return c.respell(data), c.problems.Err("the request body is invalid")
 }
+
+// wanted says which fields an object needs, or which it may have if it needs none.
+func wanted(s *Schema) string {
+	s, _ = s.resolve()
+	switch names := slices.Sorted(maps.Keys(s.Properties)); {
+	case len(s.Required) > 0:
+		return " with " + strings.Join(s.Required, ", ")
+	case len(names) > 0 && len(names) <= maxWanted:
+		return ": {}, or one with any of " + strings.Join(names, ", ")
+	}
+	return ", at least {}"
+}
+
+// maxWanted bounds the fields that an error about an empty body lists.
+const maxWanted = 20
 
 // respelled is an integer that the decoder cannot read as it is written, such as 53.0.
 type respelled struct {

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"tenet/internal/audit"
@@ -49,15 +50,35 @@ func exchangeFrom(ctx context.Context) *exchange {
 // Request returns the request of a handler.
 func Request(ctx context.Context) *http.Request { return exchangeFrom(ctx).r }
 
-var saneID = regexp.MustCompile(`^[A-Za-z0-9._:/+=-]{1,128}$`)
+// saneID has the form of the ids that proxies and clients give requests: a UUID, the id of a trace, Root=1-67891233-abcdef012345678912345678.
+var saneID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:=-]{0,63}$`)
+
+// secretID has the form of what a caller must not have put there: keys of Tenet and of well-known services, tokens of three parts, and long texts in
+// capital and small letters with digits, as random keys are. Ids are shorter (a KSUID has 27 characters) or in one case.
+var secretID = regexp.MustCompile(`^(?i:tnt_|whsec_|sk[-_]|pk_|rk_|gh[a-z]_|github_pat_|glpat-|xox[a-z]-|hf_|npm_|pypi-|dop_v1|bearer|basic)|` +
+	`^(AKIA|ASIA|AIza|eyJ)|^[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}$`)
+
+// maxMixedID is how long an id may be that has capitals, small letters and digits, in bytes.
+const maxMixedID = 32
+
+// requestID returns the id of a request: the caller's, if it can be no secret, since it is logged and answered, or else a new one.
+func requestID(r *http.Request) string {
+	id := r.Header.Get("X-Request-Id")
+	mixed := strings.ContainsFunc(id, unicode.IsUpper) && strings.ContainsFunc(id, unicode.IsLower) && strings.ContainsFunc(id, unicode.IsDigit)
+	_, plain, named := strings.Cut(id, "=") // as load balancers write it
+	if named && !strings.ContainsFunc(plain, unicode.IsUpper) {
+		mixed = false
+	}
+	if !saneID.MatchString(id) || secretID.MatchString(id) || mixed && len(id) > maxMixedID {
+		return audit.NewID()
+	}
+	return id
+}
 
 // ServeHTTP implements [http.Handler].
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := s.cfg.Now()
-	x := &exchange{server: s, id: r.Header.Get("X-Request-Id")}
-	if !saneID.MatchString(x.id) {
-		x.id = audit.NewID()
-	}
+	x := &exchange{server: s, id: requestID(r)}
 	rw := &response{ResponseWriter: w}
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	x.r, x.w = r, rw

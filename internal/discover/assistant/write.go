@@ -3,9 +3,8 @@ package assistant
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -39,15 +38,21 @@ func Write(f Format, rules []rule.Rule) (map[string][]byte, error) {
 	groups := map[string]*group{}
 	for _, r := range ordered(rules) {
 		globs := frontGlobs(f, r.AppliesTo)
-		path := f.path(globs)
-		if groups[path] == nil {
-			groups[path] = &group{globs: globs}
+		key := strings.Join(globs, ",")
+		if groups[key] == nil {
+			groups[key] = &group{globs: globs}
 		}
-		groups[path].rules = append(groups[path].rules, r)
+		groups[key].rules = append(groups[key].rules, r)
 	}
 	files := make(map[string][]byte, len(groups))
-	for path, g := range groups {
-		files[path] = g.write(f)
+	names := map[string]int{} // how many files have a name already
+	for _, key := range slices.Sorted(maps.Keys(groups)) {
+		g := groups[key]
+		name := nameFor(g.globs)
+		if names[name]++; names[name] > 1 {
+			name += fmt.Sprintf("_%d", names[name])
+		}
+		files[f.path(name)] = g.write(f)
 	}
 	return files, nil
 }
@@ -112,19 +117,17 @@ func frontGlobs(f Format, a *rule.AppliesTo) []string {
 		return nil
 	}
 	matter, _, _ := blocks.FrontMatter((&group{globs: a.Paths}).front(f))
-	if m := readMatter(f.path(a.Paths), matter); !slices.Equal(m.paths, a.Paths) || len(m.exclude)+len(m.problems) > 0 {
+	if m := readMatter(f.path(nameFor(a.Paths)), matter); !slices.Equal(m.paths, a.Paths) || len(m.exclude)+len(m.problems) > 0 {
 		return nil
 	}
 	return a.Paths
 }
 
-// path returns the file for rules with these globs in the front matter.
-func (f Format) path(globs []string) string {
-	name := "tenet"
-	if len(globs) > 0 {
-		sum := sha256.Sum256([]byte(strings.Join(globs, ",")))
-		name += readable(globs[0]) + "-" + hex.EncodeToString(sum[:4])
-	}
+// ownName is the name of the file with the rules for all files, without its ending.
+const ownName = "tenet"
+
+// path returns the file of a name, which [nameFor] gives.
+func (f Format) path(name string) string {
 	switch {
 	case f == AgentsMD:
 		return "AGENTS.md"
@@ -132,25 +135,32 @@ func (f Format) path(globs []string) string {
 		return "CLAUDE.md"
 	case f == Cursor:
 		return ".cursor/rules/" + name + ".mdc"
-	case len(globs) == 0:
+	case name == ownName:
 		return ".github/copilot-instructions.md"
 	}
 	return ".github/instructions/" + name + ".instructions.md"
 }
 
-// maxReadable bounds the part of a file name that people read.
-const maxReadable = 40
+// maxReadable bounds the part of a file name that says which files the rules are for, in bytes.
+const maxReadable = 60
 
-// readable makes a part of a file name of a glob: src/**/*.py gives -src-py.
-func readable(glob string) string {
+// nameFor returns the name of the file for rules with these globs in the front matter, without its ending: src/**/*.py and web/** give
+// tenet-src-py-web. Different globs may give one name.
+func nameFor(globs []string) string {
+	if len(globs) == 0 {
+		return ownName
+	}
 	var b strings.Builder
-	for part := range strings.FieldsFuncSeq(strings.ToLower(glob), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
+	for part := range strings.FieldsFuncSeq(strings.ToLower(strings.Join(globs, " ")), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
 		if b.Len()+1+len(part) > maxReadable {
 			break
 		}
 		b.WriteString("-" + part)
 	}
-	return b.String()
+	if b.Len() == 0 { // such as **/*
+		b.WriteString("-files")
+	}
+	return ownName + b.String()
 }
 
 // front returns the front matter of a file.

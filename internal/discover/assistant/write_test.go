@@ -178,8 +178,8 @@ func TestWriteSplitsByGlobs(t *testing.T) {
 		{Statement: "Keep the licence header."},
 	}
 	for format, want := range map[assistant.Format]map[string]string{
-		assistant.Cursor:  {".cursor/rules/tenet.mdc": "alwaysApply: true\n", ".cursor/rules/tenet-": "globs: \"**/*.ts,web/**\"\nalwaysApply: false\n"},
-		assistant.Copilot: {".github/copilot-instructions.md": "# Rules\n", ".github/instructions/tenet-": "applyTo: \"**/*.ts,web/**\"\n"},
+		assistant.Cursor:  {".cursor/rules/tenet.mdc": "alwaysApply: true\n", ".cursor/rules/tenet-ts-web.mdc": "globs: \"**/*.ts,web/**\"\nalwaysApply: false\n"},
+		assistant.Copilot: {".github/copilot-instructions.md": "# Rules\n", ".github/instructions/tenet-ts-web.instructions.md": "applyTo: \"**/*.ts,web/**\"\n"},
 	} {
 		files, err := assistant.Write(format, rules)
 		if err != nil || len(files) != 2 {
@@ -197,6 +197,29 @@ func TestWriteSplitsByGlobs(t *testing.T) {
 	}
 	if _, err := assistant.Write("word", rules); rule.CodeOf(err) != rule.CodeInvalid {
 		t.Errorf("an unknown format gives %v", err)
+	}
+}
+
+// Files of different globs have different names, which people can read.
+func TestWriteNamesFilesReadably(t *testing.T) {
+	var rules []rule.Rule
+	for _, globs := range [][]string{nil, {"src/**/*.py"}, {"src/*.py"}, {"é/**"}} {
+		rules = append(rules, rule.Rule{Statement: "Rule for " + strings.Join(globs, ","), AppliesTo: &rule.AppliesTo{Paths: globs}})
+	}
+	files, err := assistant.Write(assistant.Cursor, rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := slices.Sorted(maps.Keys(files))
+	want := []string{"tenet-files.mdc", "tenet-src-py.mdc", "tenet-src-py_2.mdc", "tenet.mdc"}
+	for i := range want {
+		want[i] = ".cursor/rules/" + want[i]
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+	if again, _ := assistant.Write(assistant.Cursor, rules); !maps.EqualFunc(files, again, bytes.Equal) {
+		t.Error("the same rules give other files")
 	}
 }
 
@@ -226,7 +249,7 @@ func TestWriteWithin(t *testing.T) {
 			t.Fatalf("%s: %d, %v", f, left, err)
 		}
 		for path, content := range all {
-			if bytes.Contains(content, []byte("Left out")) || (f == assistant.Cursor || f == assistant.Copilot) && !strings.Contains(path, "tenet-src-py-") {
+			if bytes.Contains(content, []byte("Left out")) || (f == assistant.Cursor || f == assistant.Copilot) && !strings.Contains(path, "tenet-src-py.") {
 				t.Errorf("%s: %s", path, content[len(content)-200:])
 			}
 		}

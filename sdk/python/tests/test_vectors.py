@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from datetime import datetime, timezone
 from typing import Any
 
 import pytest
@@ -45,6 +46,33 @@ def guard_options(i: dict[str, Any]) -> dict[str, Any]:
     return {k: i[k] for k in ("tool", "server", "scope", "wait", "reason") if k in i}
 
 
+class Transfer:
+    """An object with an attribute, as programs pass around."""
+
+    amount = 200
+
+
+def special(word: str) -> Any:
+    """The value of Python that a vector names."""
+    nested: list[Any] = []
+    for _ in range(70):
+        nested = [nested]
+    return {
+        "date": datetime(2026, 1, 2, tzinfo=timezone.utc),
+        "bytes": b"200",
+        "set": {200},
+        "not a number": float("nan"),
+        "infinity": float("inf"),
+        "object": Transfer(),
+        "nested": nested,
+    }[word]
+
+
+def arguments_of(i: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a guarded call."""
+    return i["arguments"] | ({"amount": special(i["amount"])} if "amount" in i else {})
+
+
 def run_sync(url: str, v: dict[str, Any]) -> Outcome:
     out, i = Outcome(), v["input"]
     named = {k: v[k] for k in ("idempotency_key",) if k in v}
@@ -68,7 +96,7 @@ def run_sync(url: str, v: dict[str, Any]) -> Outcome:
                     def transfer(account: str, amount: int) -> None:
                         out.ran = True
 
-                    transfer(**i["arguments"])
+                    transfer(**arguments_of(i))
                 case other:
                     raise AssertionError(other)
         except TenetError as e:
@@ -99,7 +127,7 @@ async def run_async(url: str, v: dict[str, Any]) -> Outcome:
                     async def transfer(account: str, amount: int) -> None:
                         out.ran = True
 
-                    await transfer(**i["arguments"])
+                    await transfer(**arguments_of(i))
                 case other:
                     raise AssertionError(other)
         except TenetError as e:

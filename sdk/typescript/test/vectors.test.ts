@@ -73,11 +73,11 @@ async function run(url: string, v: Vector): Promise<Outcome> {
         }
         break;
       case "guard": {
-        const { arguments: args, ...options } = input;
+        const { arguments: args, amount, ...options } = input;
         const transfer = client.guard(options as { wait?: number }, function transfer(_: Fields): void {
           out.ran = true;
         });
-        await transfer(args as Fields);
+        await transfer(amount === undefined ? (args as Fields) : { ...(args as Fields), amount: special(amount as string) });
         break;
       }
       default:
@@ -88,6 +88,26 @@ async function run(url: string, v: Vector): Promise<Outcome> {
     out.error = e;
   }
   return out;
+}
+
+/** The value of JavaScript that a vector names. */
+function special(word: string): unknown {
+  let nested: unknown[] = [];
+  for (let i = 0; i < 70; i++) nested = [nested];
+  class Transfer {
+    amount = 200;
+  }
+  const values: Fields = {
+    date: new Date(Date.UTC(2026, 0, 2)),
+    bytes: new Uint8Array([50, 48, 48]),
+    set: new Set([200]),
+    "not a number": NaN,
+    infinity: Infinity,
+    object: new Transfer(),
+    nested,
+  };
+  assert.ok(word in values, word);
+  return values[word];
 }
 
 const files = readdirSync(vectors).filter((f) => f.endsWith(".yaml"));

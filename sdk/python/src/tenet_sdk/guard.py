@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -66,7 +67,7 @@ class Call:
     def of(cls, tool: str, arguments: Mapping[str, Any], options: GuardOptions | None = None) -> Call:
         """Makes a call. Arguments that cannot be shown as they are cannot be evaluated."""
         try:
-            text = json.dumps(msgspec.to_builtins(dict(arguments)), allow_nan=False, sort_keys=True)
+            text = json.dumps(_plain(dict(arguments), 0), allow_nan=False, sort_keys=True)
         except (TypeError, ValueError, RecursionError, OverflowError) as e:
             raise errors.NotEvaluated(f"{tool} was not run: its arguments are not JSON ({e}); give guard arguments=, which makes them so") from e
         return cls(tool, text, options or GuardOptions())
@@ -123,6 +124,29 @@ class Call:
         if left <= 0:
             raise self.refusal(e, f"nobody has decided on the approval {approval.id} in time: {approval.url}")
         return max(min(left, LONGEST_POLL, timeout * 0.8), 0.1)
+
+
+MAX_DEPTH = 64  # of arguments: objects and lists within one another
+
+
+def _plain(value: Any, depth: int) -> Any:
+    """Copies a value that is JSON. What is none, such as a date, bytes or a set, can be shown in several ways, so a rule could read another value than
+    the function gets; it is refused."""
+    if depth > MAX_DEPTH:
+        raise TypeError("an object that is too deep")
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return value
+        raise ValueError(str(value))
+    if isinstance(value, (list, tuple)):
+        return [_plain(item, depth + 1) for item in value]
+    if isinstance(value, dict):
+        if not all(isinstance(name, str) for name in value):
+            raise TypeError("a name that is no text")
+        return {name: _plain(item, depth + 1) for name, item in value.items()}
+    raise TypeError(type(value).__name__)
 
 
 def parse_arguments(tool: str, text: str) -> dict[str, Any]:
