@@ -46,11 +46,12 @@ type Config struct {
 
 // Edges lists edges, takes their reports and records, and changes their orders. It is safe for concurrent use.
 type Edges struct {
-	cfg Config
+	cfg     Config
+	lookups lookups
 
 	mu   sync.Mutex
-	news map[edgeRef]string     // what the last report of an edge said that is stored at once
-	late map[edgeRef]store.Edge // reports that the next [Edges.Sweep] stores
+	news map[edgeRef]wire.EdgeReport // what the last report of an edge said that is stored at once
+	late map[edgeRef]store.Edge      // reports that the next [Edges.Sweep] stores
 }
 
 // edgeRef names an edge.
@@ -58,7 +59,7 @@ type edgeRef struct{ project, name string }
 
 // New makes Edges.
 func New(cfg Config) *Edges {
-	return &Edges{cfg: cfg, news: map[edgeRef]string{}, late: map[edgeRef]store.Edge{}}
+	return &Edges{cfg: cfg, lookups: lookups{edges: cfg.Edges, open: map[string]*lookup{}}, news: map[edgeRef]wire.EdgeReport{}, late: map[edgeRef]store.Edge{}}
 }
 
 // checkName returns an invalid error for what cannot be the name of an edge.
