@@ -39,6 +39,8 @@ type Config struct {
 	Head   func(ctx context.Context, projectID string, environment wire.Environment) (string, error)
 	Alerts Alerts
 	Open   store.AlertReader
+	// Gather is how long a report waits for others where many come, so that their edges are read together. 0 reads each alone.
+	Gather time.Duration
 	// Quiet is the time in which an alert that a person has resolved is not raised again.
 	Quiet  time.Duration
 	Logger *slog.Logger
@@ -59,7 +61,7 @@ type edgeRef struct{ project, name string }
 
 // New makes Edges.
 func New(cfg Config) *Edges {
-	return &Edges{cfg: cfg, lookups: lookups{edges: cfg.Edges, open: map[string]*lookup{}}, news: map[edgeRef]wire.EdgeReport{}, late: map[edgeRef]store.Edge{}}
+	return &Edges{cfg: cfg, lookups: lookups{edges: cfg.Edges, gather: cfg.Gather, open: map[string]*lookup{}}, news: map[edgeRef]wire.EdgeReport{}, late: map[edgeRef]store.Edge{}}
 }
 
 // checkName returns an invalid error for what cannot be the name of an edge.

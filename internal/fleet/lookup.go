@@ -9,17 +9,16 @@ import (
 	"tenet/internal/store"
 )
 
-// Reports are frequent where there are many edges, and nobody waits for one. Beyond some a second, those that come within a short time have their edges
-// read together: reading many rows costs little more than reading one.
 const (
-	singleReads = 10 // a second
-	gatherTime  = 50 * time.Millisecond
+	singleReads = 10               // a second, beyond which edges are read together
 	lookupTime  = 10 * time.Second // bounds a lookup
 )
 
-// lookups read the stored rows of edges that report. Each is read after its report has come, so that it is not older than that.
+// lookups read the stored rows of edges that report. Each is read after its report has come, so that it is not older than that. Reading many rows costs
+// little more than reading one.
 type lookups struct {
-	edges store.EdgeReader
+	edges  store.EdgeReader
+	gather time.Duration // see [Config]
 
 	mu     sync.Mutex
 	second time.Time          // begin of the second in which reads are counted
@@ -57,6 +56,9 @@ func (l *lookups) get(ctx context.Context, projectID, name string) (store.Edge, 
 func (l *lookups) join(ctx context.Context, projectID, name string) *lookup {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.gather == 0 {
+		return nil
+	}
 	if now := time.Now(); now.Sub(l.second) >= time.Second {
 		l.second, l.reads = now, 0
 	}
@@ -67,7 +69,7 @@ func (l *lookups) join(ctx context.Context, projectID, name string) *lookup {
 	if one == nil {
 		one = &lookup{done: make(chan struct{})}
 		l.open[projectID] = one
-		time.AfterFunc(gatherTime, func() { l.carryOut(context.WithoutCancel(ctx), projectID, one) })
+		time.AfterFunc(l.gather, func() { l.carryOut(context.WithoutCancel(ctx), projectID, one) })
 	}
 	one.names = append(one.names, name)
 	return one
