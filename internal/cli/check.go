@@ -122,7 +122,7 @@ func (k *checkCommand) Run(ctx context.Context, s *session) error {
 	return verdict(s, standing(e, known), k.FailOn, policy)
 }
 
-// unhurried keeps the garbage collector from running in a process that ends in a moment, or while an edge starts, as long as memory is not short.
+// unhurried keeps the garbage collector from running in a process that ends in a moment, as long as memory is not short.
 // It takes a quarter off the time of a check. The returned function undoes it.
 func unhurried(s *session) func() {
 	if s.env("GOGC") != "" || s.env("GOMEMLIMIT") != "" {
@@ -135,7 +135,7 @@ func unhurried(s *session) func() {
 	}
 }
 
-// collectAbove is how many bytes such a process may use before the garbage collector runs.
+// collectAbove is how many bytes a check may use before the garbage collector runs.
 const collectAbove = 256 << 20
 
 // usage refuses flags that contradict one another.

@@ -76,9 +76,7 @@ func (k *edgeCommand) serve(ctx context.Context, s *session) error {
 	if cfg.DatabaseURL != "" {
 		return errors.New("an edge has a database of its own in --data; the setting database_url is for servers")
 	}
-	usual := unhurried(s) // what the start leaves behind is collected below
 	return runNode(ctx, s, cfg, edgeReserve, edge, func(node *app.App, log *slog.Logger) error {
-		usual()
 		if err := greetEdge(ctx, s, node, cfg, log, edge.Name); err != nil {
 			return err
 		}
