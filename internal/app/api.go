@@ -50,7 +50,7 @@ func (a *App) serveAPI(p *parts, operations api.Operations, registry *prometheus
 		api.Discovery{Discovery: p.discovery},
 		api.Conflicts{Conflicts: p.conflicts, Jobs: p.jobs, Catalog: p.catalog},
 		api.Similar{Conflicts: p.conflicts},
-		api.Releases{Releases: p.releases},
+		api.Releases{Releases: p.releases, Bundles: p.bundles},
 		api.Bundles{Bundles: p.bundles},
 		api.Fleet{Edges: p.fleet},
 		api.Audit{
