@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,7 +16,8 @@ import (
 )
 
 // peers measures Tenet's server and edge beside Open Policy Agent in one run: the same 20 rules on a payment, the same client, and a log of every
-// decision, which OPA writes to a file without syncing it.
+// decision, which OPA writes to a file without syncing it. OPA ships its log nowhere; the edge is measured both while it ships its records to a server,
+// which takes a part of the same processors, and while that server is away.
 func peers(ctx context.Context, o options) error {
 	tenet, err := start(ctx, o, "--no-seed")
 	if err != nil {
@@ -36,19 +38,34 @@ func peers(ctx context.Context, o options) error {
 	}
 	defer opa.stop()
 	fmt.Printf("## 20 rules on a payment, side by side, %s a phase\n\n%s", o.duration, columns)
-	for _, clients := range []int{1, 8, 32} {
-		for _, p := range []struct {
-			name, path string
-			server     *server
-			body       func(int) []byte
-		}{
-			{"OPA, decision log to a file", "/v1/data/payments", opa, func(i int) []byte { return payment("input", i) }},
-			{"Tenet, server, records synced", "/api/v1/evaluate", tenet, paymentRequest},
-			{"Tenet, edge, records synced and shipped", "/api/v1/evaluate", edge, paymentRequest},
-		} {
+	type peer struct {
+		name, path string
+		server     *server
+		body       func(int) []byte
+	}
+	beside := peer{"OPA, decision log to a file", "/v1/data/payments", opa, func(i int) []byte { return payment("input", i) }}
+	rows := func(clients int, peers ...peer) error {
+		for _, p := range peers {
 			if err := p.server.row(ctx, p.name, clients, p.path, p.body); err != nil {
 				return err
 			}
+		}
+		return nil
+	}
+	for _, clients := range []int{1, 8, 32} {
+		if err := rows(
+			clients, beside, peer{"Tenet, server, records synced", "/api/v1/evaluate", tenet, paymentRequest},
+			peer{"Tenet, server, one verdict listed", "/api/v1/evaluate", tenet, briefRequest},
+			peer{"Tenet, edge, records synced and shipped to that server", "/api/v1/evaluate", edge, paymentRequest},
+		); err != nil {
+			return err
+		}
+	}
+	tenet.down()
+	for _, clients := range []int{1, 8, 32} {
+		if err := rows(clients, beside, peer{"Tenet, edge, records synced, its server away", "/api/v1/evaluate", edge, paymentRequest},
+			peer{"Tenet, edge, its server away, one verdict listed", "/api/v1/evaluate", edge, briefRequest}); err != nil {
+			return err
 		}
 	}
 	if err := edge.verify(ctx); err != nil {
@@ -60,7 +77,7 @@ func peers(ctx context.Context, o options) error {
 	return semgrep(ctx, o)
 }
 
-// edgeAlone measures an edge with 10,000 rules, of which 100 are in scope of each request.
+// edgeAlone measures an edge with 10,000 rules, of which 100 are in scope of each request, while it ships its records and while its server is away.
 func edgeAlone(ctx context.Context, o options) error {
 	tenet, err := start(ctx, o, "--no-seed")
 	if err != nil {
@@ -96,9 +113,15 @@ func edgeAlone(ctx context.Context, o options) error {
 		return err
 	}
 	fmt.Print(columns)
-	for _, clients := range []int{8, 32} {
-		if err := edge.row(ctx, "evaluation of facts", clients, "/api/v1/evaluate", factsRequest); err != nil {
-			return err
+	for _, phase := range []struct {
+		name   string
+		before func()
+	}{{"records synced and shipped to a server on the same processors", func() {}}, {"records synced, the server away", tenet.down}} {
+		phase.before()
+		for _, clients := range []int{8, 32} {
+			if err := edge.row(ctx, "evaluation of facts, "+phase.name, clients, "/api/v1/evaluate", factsRequest); err != nil {
+				return err
+			}
 		}
 	}
 	return edge.verify(ctx)
@@ -165,6 +188,12 @@ func payment(name string, i int) []byte {
 }
 
 func paymentRequest(i int) []byte { return payment("facts", i) }
+
+// briefRequest asks for an answer that lists one verdict and counts the others, which is closer to the short one that OPA gives. All rules are checked, and
+// the record has what the answer has.
+func briefRequest(i int) []byte {
+	return append(bytes.TrimSuffix(paymentRequest(i), []byte("}")), `,"max_rules":1}`...)
+}
 
 // edge deploys the rules of a server and starts an edge that takes them.
 func (s *server) edge(ctx context.Context) (*server, error) {

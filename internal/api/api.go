@@ -44,7 +44,9 @@ payment or an agent's next action keeps them.
 
 Errors are application/problem+json (RFC 9457) with a code and the fields that are wrong. Unknown fields and parameters are
 refused. Send a key as Authorization: Bearer or as X-API-Key; each key has a role (viewer, evaluator, reviewer, admin; each may
-do what those before it may) in one project or in all.`
+do what those before it may) in one project or in all.
+
+Every answer of an edge has its bundle in Tenet-Bundle, and in Tenet-Bundle-Age the seconds since a server vouched for it.`
 
 // Description is the head of the API description of a version of the program.
 func Description(version string) rest.Description {

@@ -55,7 +55,6 @@ func testADeploymentPublishesABundle(t *testing.T, n *node) {
 		t.Helper()
 		id := into[wire.Snapshot](n.call("POST", snapshotsPath, fields{"name": name}).want(http.StatusCreated)).ID
 		n.call("POST", snapshotsPath+"/"+id+"/deploy", fields{"environment": "production"}).want(http.StatusOK)
-		time.Sleep(600 * time.Millisecond) // a server looks twice a second
 		return id
 	}
 	first := deploy("first")

@@ -13,7 +13,11 @@ import (
 )
 
 // Releases serves snapshots, their deployments and simulations, and the gates of environments.
-type Releases struct{ Releases *release.Releases }
+type Releases struct {
+	Releases *release.Releases
+	// Bundles publishes what is deployed.
+	Bundles *release.Bundles
+}
 
 // snapshotRef names a snapshot in a path.
 type snapshotRef struct {
@@ -78,7 +82,10 @@ func (s Releases) deploymentRoutes(r *rest.Router) {
 		if err != nil {
 			return out, err
 		}
-		return s.Releases.Deploy(ctx, rest.Project(ctx), in.SnapshotID, environment, body.Reason, in.Key)
+		if out, err = s.Releases.Deploy(ctx, rest.Project(ctx), in.SnapshotID, environment, body.Reason, in.Key); err == nil {
+			s.Bundles.Look(rest.Project(ctx), out.Environment)
+		}
+		return out, err
 	})
 	rest.HandleBody(r, rest.Operation{
 		ID: "rollback-snapshot", Route: op.RollbackSnapshot.Route(), Role: auth.Reviewer, Summary: "Roll a deployment back",
@@ -135,7 +142,10 @@ func (s Releases) rollback(ctx context.Context, in *struct {
 			return out, err
 		}
 	}
-	return s.Releases.Rollback(ctx, rest.Project(ctx), in.SnapshotID, environment, body.Reason, in.Key)
+	if out, err = s.Releases.Rollback(ctx, rest.Project(ctx), in.SnapshotID, environment, body.Reason, in.Key); err == nil {
+		s.Bundles.Look(rest.Project(ctx), out.Environment)
+	}
+	return out, err
 }
 
 func (s Releases) simulationRoutes(r *rest.Router) {

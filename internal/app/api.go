@@ -50,7 +50,7 @@ func (a *App) serveAPI(p *parts, operations api.Operations, registry *prometheus
 		api.Discovery{Discovery: p.discovery},
 		api.Conflicts{Conflicts: p.conflicts, Jobs: p.jobs, Catalog: p.catalog},
 		api.Similar{Conflicts: p.conflicts},
-		api.Releases{Releases: p.releases},
+		api.Releases{Releases: p.releases, Bundles: p.bundles},
 		api.Bundles{Bundles: p.bundles},
 		api.Fleet{Edges: p.fleet},
 		api.Audit{
@@ -77,11 +77,12 @@ func (a *App) serveAPI(p *parts, operations api.Operations, registry *prometheus
 	loopback := loopbackOnly(a.cfg.Listen)
 	var refuse func(*http.Request, bool) error
 	var ended func(status int)
+	var headers func(http.Header)
 	if a.edge != nil {
-		refuse, ended = a.edge.refuse, a.edge.ship.ended
+		refuse, ended, headers = a.edge.refuse, a.edge.ship.ended, a.edge.headers
 	}
 	return rest.New(rest.Config{
-		Refuse: refuse, Ended: ended, Replicas: a.cfg.ReadURLs != "",
+		Refuse: refuse, Ended: ended, Headers: headers, Replicas: a.cfg.ReadURLs != "",
 		Keys: a.callers, Logger: a.log, Description: api.Description(version), Registry: registry,
 		Served: api.CountRules(registry, p.catalog, a.log), RequireLoopbackHost: loopback, RequireKey: !loopback, TrustedProxies: a.proxies, MayAct: p.acting.MayAct,
 		Limits: rest.Limits{

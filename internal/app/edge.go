@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"tenet/internal/release"
 	"tenet/internal/rule"
 	"tenet/internal/store"
+	"tenet/internal/wire"
 )
 
 // Edge makes a node evaluate from bundles. All fields but MaxAge, Server and Spool are required.
@@ -106,6 +108,13 @@ func (e *outpost) bundle() evaluate.Bundle {
 		b.Stale = e.ship.full()
 	}
 	return b
+}
+
+// headers names the bundle and its age in the headers of an answer: some answers, such as lists of rules, have no place for them in their bodies.
+func (e *outpost) headers(h http.Header) {
+	head, _ := e.corpus.Head()
+	h.Set(wire.BundleHeader, head.RawHash)
+	h.Set(wire.BundleAgeHeader, strconv.FormatInt(int64(e.follower.Age().Seconds()), 10))
 }
 
 // evaluatesAtEdge are operations that change nothing but records, beside those that ask for an evaluation.

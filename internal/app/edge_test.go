@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -181,6 +182,41 @@ func TestAnEdgeDecidesAsItsServer(t *testing.T) {
 	ask(t, e, "GET", "/api/v1/rules?page_size=1", "", &page)
 	if want := count(t, o.App); page.Total != want {
 		t.Errorf("%d rules at the edge, %d at the server", page.Total, want)
+	}
+}
+
+func TestEveryAnswerOfAnEdgeNamesItsBundle(t *testing.T) {
+	t.Parallel()
+	var ahead atomic.Int64
+	o := newOriginAt(t, func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) })
+	e := o.edge(t.TempDir(), func(e *app.Edge) { e.Every = time.Hour })
+	bundle := evaluated(t, e, `{"action":"ls"}`).Bundle
+	ahead.Store(int64(90 * time.Second))
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+	}{
+		{"POST", "/api/v1/evaluate/applicable-rules", `{}`, http.StatusOK},
+		{"POST", "/api/v1/evaluate", `{"action":"ls"}`, http.StatusOK},
+		{"POST", "/api/v1/evaluate", `{`, http.StatusBadRequest},
+		{"GET", "/nowhere", "", http.StatusNotFound},
+		{"GET", "/health", "", http.StatusOK},
+	} {
+		answer := func(a *app.App) *httptest.ResponseRecorder {
+			r := httptest.NewRequestWithContext(t.Context(), c.method, "http://localhost"+c.path, strings.NewReader(c.body))
+			r.Header.Set("Content-Type", "application/json")
+			w := httptest.NewRecorder()
+			a.Handler().ServeHTTP(w, r)
+			return w
+		}
+		w := answer(e)
+		age, err := strconv.Atoi(w.Header().Get("Tenet-Bundle-Age"))
+		if w.Code != c.status || w.Header().Get("Tenet-Bundle") != bundle || err != nil || age < 90 || age > 150 {
+			t.Errorf("%s %s: status %d, headers %v, the bundle is %s", c.method, c.path, w.Code, w.Header(), bundle)
+		}
+		if h := answer(o.App).Header(); h.Get("Tenet-Bundle") != "" || h.Get("Tenet-Bundle-Age") != "" {
+			t.Errorf("%s %s: the server answers with the headers %v", c.method, c.path, h)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"runtime"
 	"sync"
 	"time"
 
@@ -84,7 +85,8 @@ const (
 )
 
 var (
-	encoder = must(zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(4)))
+	// More encoders than processors would only push each other's tables, of 256 KiB each, out of the caches.
+	encoder = must(zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(min(4, runtime.GOMAXPROCS(0)))))
 	decoder = must(zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxBody), zstd.WithDecoderConcurrency(2)))
 	// small refuses what unpacks to more than usual bodies do.
 	small = must(zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxSmall), zstd.WithDecoderConcurrency(2)))

@@ -70,8 +70,11 @@ const window = 4 << 20
 const frameSize = 1 << 20
 
 // compress writes a frame for each frameSize of a text, so that several can be unpacked at a time. A checksum in each finds faults of unpacking.
-func compress(text []byte) ([]byte, error) {
-	w, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(window), zstd.WithEncoderCRC(true))
+func compress(text []byte) ([]byte, error) { return compressAt(zstd.SpeedDefault, window, text) }
+
+// compressAt is compress with a level and a window of some size, twice of which it takes of memory for as long.
+func compressAt(level zstd.EncoderLevel, size int, text []byte) ([]byte, error) {
+	w, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(size), zstd.WithEncoderCRC(true))
 	if err != nil {
 		return nil, err
 	}
@@ -173,12 +176,13 @@ func unpack(h *Head, body, base []byte) ([]byte, error) {
 	return text, nil
 }
 
-// Stored returns a file with the head of an opened bundle over its whole text, also where it came as a delta.
+// Stored returns a file with the head of an opened bundle over its whole text, also where it came as a delta. It then is a little larger than one that was
+// built, and takes a fraction of the time: it stays with the edge that has made it.
 func (o *Opened) Stored() (*File, error) {
 	if o.Head.Base == "" {
 		return &o.File, nil
 	}
-	body, err := compress(o.Text)
+	body, err := compressAt(zstd.SpeedFastest, frameSize, o.Text)
 	return &File{Note: o.Note, Body: body}, err
 }
 

@@ -39,6 +39,8 @@ type Config struct {
 	Head   func(ctx context.Context, projectID string, environment wire.Environment) (string, error)
 	Alerts Alerts
 	Open   store.AlertReader
+	// Gather is how long a report waits for others where many come, so that their edges are read together. 0 reads each alone.
+	Gather time.Duration
 	// Quiet is the time in which an alert that a person has resolved is not raised again.
 	Quiet  time.Duration
 	Logger *slog.Logger
@@ -46,11 +48,12 @@ type Config struct {
 
 // Edges lists edges, takes their reports and records, and changes their orders. It is safe for concurrent use.
 type Edges struct {
-	cfg Config
+	cfg     Config
+	lookups lookups
 
 	mu   sync.Mutex
-	news map[edgeRef]string     // what the last report of an edge said that is stored at once
-	late map[edgeRef]store.Edge // reports that the next [Edges.Sweep] stores
+	news map[edgeRef]wire.EdgeReport // what the last report of an edge said that is stored at once
+	late map[edgeRef]store.Edge      // reports that the next [Edges.Sweep] stores
 }
 
 // edgeRef names an edge.
@@ -58,7 +61,7 @@ type edgeRef struct{ project, name string }
 
 // New makes Edges.
 func New(cfg Config) *Edges {
-	return &Edges{cfg: cfg, news: map[edgeRef]string{}, late: map[edgeRef]store.Edge{}}
+	return &Edges{cfg: cfg, lookups: lookups{edges: cfg.Edges, gather: cfg.Gather, open: map[string]*lookup{}}, news: map[edgeRef]wire.EdgeReport{}, late: map[edgeRef]store.Edge{}}
 }
 
 // checkName returns an invalid error for what cannot be the name of an edge.

@@ -24,7 +24,7 @@ func (f *Edges) Report(ctx context.Context, projectID, name string, r wire.EdgeR
 		return wire.EdgeOrders{}, rule.Errorf(rule.CodeInvalid, "the key of the report is not one of the edge %s in project %s", name, projectID)
 	}
 	now := rule.Instant(f.cfg.Now())
-	e, err := f.cfg.Edges.Get(ctx, projectID, name)
+	e, err := f.lookups.get(ctx, projectID, name)
 	fresh := rule.CodeOf(err) == rule.CodeNotFound
 	if err != nil && !fresh {
 		return wire.EdgeOrders{}, err
@@ -76,19 +76,18 @@ const maxNews = 10_000
 // with others, so that a thousand edges cost few transactions.
 func (f *Edges) storeLater(e *store.Edge, r wire.EdgeReport, first bool) bool {
 	r.BundleAge, r.SpoolAge, r.Evaluations, r.Requests, r.Head, r.SpoolBytes = 0, 0, 0, 0, 0, 0
-	r.Spool, r.Errors = min(r.Spool, 1), min(r.Errors, 1)
-	text := string(audit.JSON(r))
+	r.Spool, r.Errors, r.StartedAt = min(r.Spool, 1), min(r.Errors, 1), r.StartedAt.UTC()
 	ref := edgeRef{e.ProjectID, e.Name}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.news[ref] == text && !first {
+	if f.news[ref] == r && !first {
 		f.late[ref] = *e
 		return true
 	}
 	if len(f.news) >= maxNews {
 		clear(f.news)
 	}
-	f.news[ref] = text
+	f.news[ref] = r
 	delete(f.late, ref)
 	return false
 }

@@ -98,13 +98,15 @@ func (f *Edges) sweep(ctx context.Context, projectID string) error {
 	}
 	var changes []condition
 	for i := range list {
-		found, err := f.conditions(&list[i])
-		if err != nil {
+		e := &list[i]
+		var r wire.EdgeReport
+		if err := json.Unmarshal(e.Report, &r); err != nil {
 			return err
 		}
-		for _, c := range found {
-			if open[c.alert.Type][c.alert.Edge] == c.ended {
-				changes = append(changes, c)
+		problems := problemsOf(&r, f.cfg.Now().Sub(e.SeenAt))
+		for _, t := range rule.EdgeAlertTypes {
+			if holds := slices.Contains(problems, string(t)); holds != open[t][e.Name] {
+				changes = append(changes, f.condition(e, &r, t, !holds))
 			}
 		}
 	}
@@ -116,41 +118,30 @@ func (f *Edges) sweep(ctx context.Context, projectID string) error {
 	return nil
 }
 
-// conditions returns each condition of an edge, be it that it holds or not.
-func (f *Edges) conditions(e *store.Edge) ([]condition, error) {
-	var r wire.EdgeReport
-	if err := json.Unmarshal(e.Report, &r); err != nil {
-		return nil, err
+// condition describes a condition of an edge that has begun or ended.
+func (f *Edges) condition(e *store.Edge, r *wire.EdgeReport, t rule.AlertType, ended bool) condition {
+	c := condition{
+		ended: ended, since: f.cfg.Now().Add(-f.cfg.Quiet),
+		alert: rule.Alert{
+			ProjectID: e.ProjectID, Type: t, Edge: e.Name,
+			Metadata: map[string]any{"environment": r.Environment, "bundle_seq": r.BundleSeq, "version": r.Version, "seen_at": e.SeenAt},
+		},
 	}
-	now := f.cfg.Now()
-	unseen := now.Sub(e.SeenAt)
-	problems := problemsOf(&r, unseen)
-	list := make([]condition, 0, len(rule.EdgeAlertTypes))
-	for _, t := range rule.EdgeAlertTypes {
-		c := condition{
-			ended: !slices.Contains(problems, string(t)), since: now.Add(-f.cfg.Quiet),
-			alert: rule.Alert{
-				ProjectID: e.ProjectID, Type: t, Edge: e.Name,
-				Metadata: map[string]any{"environment": r.Environment, "bundle_seq": r.BundleSeq, "version": r.Version, "seen_at": e.SeenAt},
-			},
-		}
-		switch t { //nolint:exhaustive // those of edges
-		case rule.EdgeSilent:
-			c.since = e.SeenAt // one alert for each silence: an edge that is gone for good needs one answer
-			c.alert.Message = fmt.Sprintf("The edge %s has not reported since %s.", e.Name, e.SeenAt.UTC().Format(time.DateTime)+" UTC")
-		case rule.EdgeStale:
-			c.alert.Message = fmt.Sprintf("The edge %s decides by bundle %d, which no server has vouched for in %s.", e.Name, r.BundleSeq, time.Duration(r.BundleAge)*time.Second)
-			c.alert.Metadata["bundle_age_s"] = r.BundleAge
-		case rule.SpoolGrowing:
-			c.alert.Message = fmt.Sprintf("%d records of the edge %s wait for the server, the oldest for %s.", r.Spool, e.Name, time.Duration(r.SpoolAge)*time.Second)
-			c.alert.Metadata["spool"], c.alert.Metadata["spool_age_s"] = r.Spool, r.SpoolAge
-		}
-		if r.Problem != "" {
-			c.alert.Metadata["problem"] = r.Problem
-		}
-		list = append(list, c)
+	switch t { //nolint:exhaustive // those of edges
+	case rule.EdgeSilent:
+		c.since = e.SeenAt // one alert for each silence: an edge that is gone for good needs one answer
+		c.alert.Message = fmt.Sprintf("The edge %s has not reported since %s.", e.Name, e.SeenAt.UTC().Format(time.DateTime)+" UTC")
+	case rule.EdgeStale:
+		c.alert.Message = fmt.Sprintf("The edge %s decides by bundle %d, which no server has vouched for in %s.", e.Name, r.BundleSeq, time.Duration(r.BundleAge)*time.Second)
+		c.alert.Metadata["bundle_age_s"] = r.BundleAge
+	case rule.SpoolGrowing:
+		c.alert.Message = fmt.Sprintf("%d records of the edge %s wait for the server, the oldest for %s.", r.Spool, e.Name, time.Duration(r.SpoolAge)*time.Second)
+		c.alert.Metadata["spool"], c.alert.Metadata["spool_age_s"] = r.Spool, r.SpoolAge
 	}
-	return list, nil
+	if r.Problem != "" {
+		c.alert.Metadata["problem"] = r.Problem
+	}
+	return c
 }
 
 // endNotes say why alerts have ended.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tenet/internal/bundle"
@@ -56,8 +57,9 @@ type Bundles struct {
 // prepared is the newest bundle of an environment. making is held while it is looked after.
 type prepared struct {
 	making sync.Mutex
-	mark   string    // what it was made of
-	looked time.Time // when that was last compared
+	mark   string      // what it was made of
+	looked time.Time   // when that was last compared
+	due    atomic.Bool // see [Bundles.Look]
 	stored store.Bundle
 	head   bundle.Head
 	file   bundle.File
@@ -72,6 +74,23 @@ type deltaOf struct {
 // NewBundles makes Bundles.
 func NewBundles(cfg BundlesConfig) *Bundles {
 	return &Bundles{cfg: cfg, prepared: map[string]*prepared{}, watches: map[string]*watch{}, ended: make(chan struct{})}
+}
+
+// Look has the bundle of an environment compared with what it is made of at its next use, and at once where callers wait for a newer one: something was
+// deployed by this node. What other nodes deploy is found by looking from time to time.
+func (b *Bundles) Look(projectID string, environment wire.Environment) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	name := projectID + " " + string(environment)
+	if p := b.prepared[name]; p != nil {
+		p.due.Store(true)
+	}
+	if w := b.watches[name]; w != nil {
+		select {
+		case w.soon <- struct{}{}:
+		default: // it looks soon anyway
+		}
+	}
 }
 
 // End ends the streams of news. It may be called once.
@@ -101,7 +120,7 @@ func (b *Bundles) Latest(ctx context.Context, projectID string, environment wire
 	p.making.Lock()
 	defer p.making.Unlock()
 	now := b.cfg.Now()
-	if p.looked.IsZero() || now.Sub(p.looked) >= lookEvery || now.Before(p.looked) {
+	if p.due.Swap(false) || p.looked.IsZero() || now.Sub(p.looked) >= lookEvery || now.Before(p.looked) {
 		if err := b.look(ctx, p, projectID, environment); err != nil {
 			if rule.CodeOf(err) == rule.CodeNotFound { // made-up projects take no memory
 				b.mu.Lock()

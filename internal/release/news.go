@@ -14,6 +14,7 @@ const lookForNews = 250 * time.Millisecond
 type watch struct {
 	waiting int
 	changed chan struct{} // closed when there is a newer bundle, or none can be had
+	soon    chan struct{} // of capacity 1: there may be one
 	end     context.CancelFunc
 }
 
@@ -47,7 +48,7 @@ func (b *Bundles) join(ctx context.Context, name, projectID string, environment 
 	w := b.watches[name]
 	if w == nil {
 		looking, end := context.WithCancel(context.WithoutCancel(ctx))
-		w = &watch{changed: make(chan struct{}), end: end}
+		w = &watch{changed: make(chan struct{}), soon: make(chan struct{}, 1), end: end}
 		b.watches[name] = w
 		go b.watch(looking, w, projectID, environment)
 	}
@@ -81,6 +82,7 @@ func (b *Bundles) watch(ctx context.Context, w *watch, projectID string, environ
 		case <-b.ended:
 			return
 		case <-tick.C:
+		case <-w.soon:
 		}
 	}
 }

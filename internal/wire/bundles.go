@@ -2,6 +2,12 @@ package wire
 
 import "time"
 
+// Headers of every answer of an edge: the bundle by which it answers, as in [BundleInfo].Hash, and the seconds since a server vouched for it.
+const (
+	BundleHeader    = "Tenet-Bundle"
+	BundleAgeHeader = "Tenet-Bundle-Age"
+)
+
 // BundleInfo describes the newest bundle of an environment.
 type BundleInfo struct {
 	ProjectID   string      `json:"project_id" doc:"Project of the rules."`

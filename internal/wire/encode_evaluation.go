@@ -60,6 +60,28 @@ func (t *jsonText) record(r *EvaluationRecord) {
 	t.end()
 }
 
+// batch appends records of an edge.
+func batch(t *jsonText, b *EdgeBatch) {
+	t.open()
+	list(t, "entries", b.Entries, func(t *jsonText, r *EdgeBatchRecord) {
+		t.open()
+		t.number("seq", r.Seq)
+		t.text("id", r.ID)
+		t.text("kind", r.Kind)
+		t.time("at", r.At)
+		t.text("actor", r.Actor)
+		t.textIf("verdict", r.Verdict)
+		t.textIf("mode", r.Mode)
+		t.text("prev_hash", r.PrevHash)
+		t.text("hash", r.Hash)
+		t.name("body")
+		t.b = appendBase64(t.b, r.Body)
+		t.end()
+	})
+	t.text("note", b.Note)
+	t.end()
+}
+
 func (t *jsonText) subject(s *RecordedSubject) {
 	t.open()
 	t.textIf("kind", string(s.Kind))

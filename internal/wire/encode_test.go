@@ -19,6 +19,11 @@ import (
 // texts are strings with all that JSON escapes, and some that it does not.
 var texts = rapid.OneOf(
 	rapid.SampledFrom([]string{"", "plain", `"\/`, "<a href='x'>&amp;</a>", "\x00\x01\b\f\n\r\t\x1f\x7f", "\u2028 \u2029 \u00e9 \u4e16 \U0001f600", "\xff\xc3(\xe2\x80", "\ufffd"}), rapid.String(),
+	rapid.Custom(func(t *rapid.T) string { // a long text with any byte anywhere
+		b := bytes.Repeat([]byte("plain text "), 3)
+		b[rapid.IntRange(0, len(b)-1).Draw(t, "place")] = rapid.Byte().Draw(t, "byte")
+		return string(b)
+	}),
 )
 
 // fill draws a value for everything in v that JSON shows, down to a depth.
@@ -103,6 +108,34 @@ func TestEvaluationsEncodeAsEver(t *testing.T) {
 		same(t, (*rule.Evaluation)(nil), html)
 		same(t, (*wire.SubmissionAnswer)(nil), html)
 	}
+}
+
+// TestTextsEncodeAsEver is the same for each byte at each place of a word of the processor.
+func TestTextsEncodeAsEver(t *testing.T) {
+	t.Parallel()
+	for place := range 20 {
+		for c := range 256 {
+			text := []byte("a text of 20 letters")
+			text[place] = byte(c)
+			same(t, &wire.EdgeBatch{Note: string(text)}, false)
+			same(t, &wire.EdgeBatch{Note: string(text)}, true)
+		}
+	}
+}
+
+// TestBatchesEncodeAsEver is the same for the records that an edge sends.
+func TestBatchesEncodeAsEver(t *testing.T) {
+	t.Parallel()
+	proptest.Check(t, func(rt *rapid.T) {
+		batch := &wire.EdgeBatch{}
+		for range rapid.IntRange(0, 3).Draw(rt, "entries") {
+			one := wire.EdgeBatchRecord{Body: rapid.SliceOf(rapid.Byte()).Draw(rt, "body")}
+			fill(rt, reflect.ValueOf(&one.EdgeRecord).Elem(), 4)
+			batch.Entries = append(batch.Entries, one)
+		}
+		batch.Note = texts.Draw(rt, "note")
+		same(rt, batch, false)
+	})
 }
 
 // TestRulesEncodeAsEver is the same for rules and their lists.

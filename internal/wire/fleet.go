@@ -102,6 +102,19 @@ type ChangeEdge struct {
 	Reread bool  `json:"reread,omitempty" doc:"Read the place of bundles again."`
 }
 
+// EdgeBatch is [EdgeRecords] as an edge sends them: [AppendJSON] writes the bodies from what is stored.
+type EdgeBatch struct {
+	Entries []EdgeBatchRecord `json:"entries"`
+	Note    string            `json:"note"`
+}
+
+// EdgeBatchRecord is an [EdgeRecord] with its body as it is stored.
+type EdgeBatchRecord struct {
+	EdgeRecord
+
+	Body []byte `json:"body"`
+}
+
 // RecordsText is the text that an edge signs.
 func RecordsText(projectID, edge string, last AuditHead) string {
 	return "tenet edge records 1\n" + projectID + "\n" + edge + "\n" + last.Hash + "\n"

@@ -82,10 +82,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rw := &response{ResponseWriter: w}
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	x.r, x.w = r, rw
-	header := rw.Header()
-	header.Set("X-Request-Id", x.id)
-	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Cache-Control", "no-store")
+	s.setHeaders(rw.Header(), x.id)
 	defer s.finish(rw, x, start)
 	defer s.recover(rw, x)
 	if err := s.MayEnter(r); err != nil {
@@ -102,6 +99,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.mux.ServeHTTP(rw, r)
+}
+
+// setHeaders sets the headers that every answer has.
+func (s *Server) setHeaders(h http.Header, id string) {
+	h.Set("X-Request-Id", id)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	if s.cfg.Headers != nil {
+		s.cfg.Headers(h)
+	}
 }
 
 // secrets are the keys, tokens and webhook secrets of Tenet.
@@ -149,7 +156,7 @@ func (s *Server) recover(rw *response, x *exchange) {
 		panic(http.ErrAbortHandler)
 	}
 	clear(rw.Header())
-	rw.Header().Set("X-Request-Id", x.id)
+	s.setHeaders(rw.Header(), x.id)
 	WriteProblem(rw, x.r, fmt.Errorf("panic: %v", v))
 }
 

@@ -66,6 +66,8 @@ type Config struct {
 	// Refuse returns an error for a request that this server does not carry out. changesNothing is true for requests that only read, or ask for an
 	// evaluation. Nil refuses none.
 	Refuse func(r *http.Request, changesNothing bool) error
+	// Headers, if not nil, sets further headers of every answer.
+	Headers func(http.Header)
 	// Replicas means that operations which declare it may be answered by replicas of the database; see [store.MayLag].
 	Replicas bool
 	// TrustedProxies are the networks of proxies whose X-Forwarded-For names the client.
