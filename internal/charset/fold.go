@@ -23,3 +23,23 @@ func Fold(s string) string {
 	}
 	return s
 }
+
+// ASCIIForm returns the ASCII letters and digits that a character is another form of, such as e of a wide e and fi of the ligature; empty for
+// any other character.
+func ASCIIForm(r rune) string {
+	if r < 0xAA || r > 0x33F && r < 0x1D00 || r >= 0x3400 && r < 0xFB00 { // no forms among them; most of the texts of the world
+		return ""
+	}
+	var buf [utf8.UTFMax]byte
+	form := norm.NFKC.PropertiesString(string(utf8.AppendRune(buf[:0], r))).Decomposition()
+	for _, c := range form {
+		if c >= utf8.RuneSelf || c != '_' && !letterOrDigit(c) {
+			return ""
+		}
+	}
+	return string(form)
+}
+
+func letterOrDigit(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+}

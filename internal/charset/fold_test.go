@@ -1,6 +1,9 @@
 package charset
 
-import "testing"
+import (
+	"testing"
+	"unicode/utf8"
+)
 
 func TestFold(t *testing.T) {
 	for _, equal := range [][]string{
@@ -18,5 +21,16 @@ func TestFold(t *testing.T) {
 	}
 	if Fold("a") == Fold("á") || Fold("a/b") != "a/b" {
 		t.Error("other letters are equal")
+	}
+}
+
+func TestASCIIForm(t *testing.T) {
+	for r, want := range map[rune]string{
+		'ｅ': "e", '７': "7", '＿': "_", '𝐞': "e", '𝓥': "V", '𝟚': "2", 'ﬁ': "fi", 'ſ': "s", '\u212A': "K", 'ª': "a", 'ₐ': "a",
+		'e': "", 'é': "", 'е': "", '値': "", '½': "", '（': "", '…': "", utf8.RuneError: "", -1: "",
+	} {
+		if got := ASCIIForm(r); got != want {
+			t.Errorf("%q: %q, want %q", r, got, want)
+		}
 	}
 }

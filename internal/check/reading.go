@@ -4,10 +4,13 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"tenet/internal/charset"
 )
 
-// Some characters hide words from a pattern and not from the program that runs the text: characters without width inside a word,
-// spaces beyond ASCII, and line ends other than \n. A text with any of them has a second reading without them, which patterns search too.
+// Some characters hide words from a pattern and not from the program that runs the text, or its reader: characters without width inside a word,
+// spaces beyond ASCII, line ends other than \n, and other forms of ASCII letters and digits, such as wide and mathematical ones, which Python
+// takes for the letters in names. A text with any of them has a second reading without them, which patterns search too.
 
 // charKind says what a character becomes in the second reading.
 type charKind uint8
@@ -17,6 +20,7 @@ const (
 	invisible          // left out
 	lineEnd            // ends a line
 	space              // an ASCII space
+	variant            // the ASCII letters and digits that it is a form of
 )
 
 func kindOfChar(r rune) charKind {
@@ -31,6 +35,8 @@ func kindOfChar(r rune) charKind {
 		return space
 	case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
 		return invisible
+	case charset.ASCIIForm(r) != "":
+		return variant
 	}
 	return plainChar
 }
@@ -57,18 +63,21 @@ func plain(s string) bool {
 
 // reread returns a line in its second reading, with \n for line ends.
 func reread(line string) string {
-	return strings.Map(func(r rune) rune {
+	var b strings.Builder
+	for _, r := range line {
 		switch kindOfChar(r) {
 		case invisible:
-			return -1
 		case lineEnd:
-			return '\n'
+			b.WriteByte('\n')
 		case space:
-			return ' '
+			b.WriteByte(' ')
+		case variant:
+			b.WriteString(charset.ASCIIForm(r))
 		case plainChar:
+			b.WriteRune(r)
 		}
-		return r
-	}, line)
+	}
+	return b.String()
 }
 
 // readAgain returns the second reading of a text, nil if it is the same. Lines that it splits are there once more in one piece, with

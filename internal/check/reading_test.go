@@ -28,6 +28,10 @@ func TestPatternsSeeThroughHidingCharacters(t *testing.T) {
 		{"an exception in another line of the same one", `eval\(`, `noqa`, []string{"eval(x)\r# noqa"}, "a.py:1-1"},
 		{"a line counts once", `eval\(`, "", []string{"eval(x) # \u200b", "ev\u200bal(y)", "eval(z)"}, "a.py:1-1 a.py:3-3 a.py:2-2"},
 		{"literal of nothing else", `[e]val\(`, "", []string{"ev\u200bal(x)"}, "a.py:1-1"},
+		{"wide letters", `eval\(`, "", []string{"ｅval(x)", "eｖ\u200bal(y)"}, "a.py:1-1 a.py:2-2"},
+		{"mathematical letters and digits", `exec2\(`, "", []string{"\U0001d41e\U0001d431𝓮𝕔２(x)"}, "a.py:1-1"},
+		{"a ligature and a long s", `os\.fsync`, "", []string{"oſ.fsync(x)"}, "a.py:1-1"},
+		{"letters of other alphabets", `eval\(`, "", []string{"еval(x)", "eväl(x)", "值eva(l)"}, ""},
 		{"nothing hidden", `exec\(`, "", []string{"ev\u200bal(x)"}, ""},
 	} {
 		s := &subject.Subject{Files: []diff.File{{Path: "a.py", Change: diff.Added, Hunks: added(c.lines...)}}}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 
 	"tenet/internal/rule"
 	"tenet/internal/subject"
@@ -13,6 +14,7 @@ import (
 type matcher struct {
 	key            string
 	paths, exclude subject.Globs
+	folders        subject.Folders
 	repositories   subject.RepositoryGlobs
 	named          []string // the globs of repositories in their normal form
 	kinds          []string
@@ -42,8 +44,15 @@ type Coverage struct {
 // its readings is.
 func (c *Coverage) Path(path string) bool { return c.matcher.covers(path) }
 
-// covers matches the paths on file systems that ignore case too, but the exclusions exactly: each on the side of the rule.
+// Folder reports whether the rule concerns files that may be below a path, such as those of a submodule, which a diff does not show.
+func (c *Coverage) Folder(path string) bool { return c.matcher.covers(path + "/") }
+
+// covers matches the paths on file systems that ignore case too, but the exclusions exactly: each on the side of the rule. A path with a slash
+// at its end is a folder, of which a file may be below.
 func (m *matcher) covers(path string) bool {
+	if folder, ok := strings.CutSuffix(path, "/"); ok {
+		return (m.paths.Empty() || m.paths.MatchFold(folder) || m.folders.MayHold(folder)) && !m.folders.Excludes(folder)
+	}
 	return (m.paths.Empty() || m.paths.MatchFold(path)) && !m.exclude.Match(path)
 }
 
@@ -68,6 +77,7 @@ func newMatcher(a *rule.AppliesTo, key string) *matcher {
 	if errors.Join(errs[:]...) != nil {
 		return nil
 	}
+	m.folders = subject.FoldersOf(rule.GlobReadings(a.Paths), a.ExcludePaths)
 	return m
 }
 

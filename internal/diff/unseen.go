@@ -124,6 +124,9 @@ func (f *File) PointsTo(content []byte) bool {
 	return false
 }
 
+// BringsFolder reports whether a file is a submodule or a link, which bring files below its path.
+func (f *File) BringsFolder() bool { return f.NewMode == linkMode || f.isSubmodule() }
+
 // isSubmodule reports whether a file is a commit of another repository, by its mode or, without one, by its lines.
 func (f *File) isSubmodule() bool {
 	if f.NewMode != "" {

@@ -51,10 +51,11 @@ func newPart(all *part, covers *corpus.Coverage) *part {
 	var from []int // numbers of the files in the whole subject
 	leaves := false
 	for i, f := range all.subject.Files {
-		if !f.AnyPath(covers.Path) && (f.OldPath == "" || !covers.Path(f.OldPath)) {
+		covered := f.AnyPath(covers.Path) || f.BringsFolder() && f.AnyPath(covers.Folder)
+		if !covered && (f.OldPath == "" || !covers.Path(f.OldPath)) {
 			continue
 		}
-		if f.Unseen != "" && !f.AnyPath(covers.Path) {
+		if f.Unseen != "" && !covered {
 			f.Unseen, leaves = "", true
 		}
 		only.Files, from = append(only.Files, f), append(from, i)

@@ -191,6 +191,11 @@ func queryOf(r *run) *corpus.Query {
 		f := &s.Files[i]
 		q.Paths = append(q.Paths, f.Path)
 		q.Paths = append(q.Paths, f.Others...)
+		if f.BringsFolder() {
+			for _, path := range append([]string{f.Path}, f.Others...) {
+				q.Paths = append(q.Paths, path+"/")
+			}
+		}
 		if f.OldPath != "" {
 			q.Paths = append(q.Paths, f.OldPath)
 		}

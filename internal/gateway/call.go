@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -20,8 +21,20 @@ const MaxName = 200
 // Methods are the methods of MCP that are evaluated.
 var Methods = []string{wire.CallTool, wire.ReadResource, wire.GetPrompt}
 
-// Evaluated reports whether requests of a method are evaluated.
-func Evaluated(method string) bool { return slices.Contains(Methods, method) }
+// Evaluated reports whether requests of a method are evaluated. It is true for other spellings too, such as Tools/Call and one with a space behind
+// it: some servers take them for the method, and [Parse] refuses them.
+func Evaluated(method string) bool {
+	if slices.Contains(Methods, method) {
+		return true
+	}
+	plain := strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, method)
+	return slices.Contains(Methods, plain)
+}
 
 // Call is a request to an MCP server that is evaluated: a call of a tool, or a resource or a prompt that is asked for.
 type Call struct {
@@ -72,7 +85,7 @@ func Parse(server, method string, params []byte) (Call, error) {
 		}
 		c.Arguments, err = json.Marshal(map[string]any{"name": prompt, "arguments": of})
 	default:
-		return c, rule.Errorf(rule.CodeInvalid, "%q is not evaluated; use one of %s", method, strings.Join(Methods, ", "))
+		return c, rule.Errorf(rule.CodeInvalid, "%q is no method that can be evaluated; use one of %s, spelled like this", method, strings.Join(Methods, ", "))
 	}
 	return c, err
 }

@@ -47,9 +47,25 @@ func TestParseRefusesTwoReadings(t *testing.T) {
 		{wire.ReadResource, `{"uri":"a","URI":"b"}`},
 		{wire.GetPrompt, `{"arguments":{}}`},
 		{"tools/list", `{"name":"x"}`},
+		{"TOOLS/CALL", `{"name":"read"}`},
+		{"tools/call ", `{"name":"read"}`},
 	} {
 		if c, err := Parse("s", test.method, []byte(test.params)); rule.CodeOf(err) != rule.CodeInvalid {
 			t.Errorf("%s %s: %+v, %v", test.method, test.params, c, err)
+		}
+	}
+}
+
+// Some servers take other spellings of a method for it, and so such a request must not pass as one that is not evaluated.
+func TestOtherSpellingsOfAMethodAreEvaluated(t *testing.T) {
+	for _, method := range []string{"Tools/Call", " tools/call", "tools/call\n", "tools/call\x00", "tools\u200b/call", "RESOURCES/READ", "prompts/Get"} {
+		if !Evaluated(method) {
+			t.Errorf("%q passes", method)
+		}
+	}
+	for _, method := range []string{"tools/list", "tools/calls", "tasks/call", "toolscall", "", "notifications/initialized"} {
+		if Evaluated(method) {
+			t.Errorf("%q is refused", method)
 		}
 	}
 }

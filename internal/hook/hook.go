@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"tenet/internal/gateway"
 	"tenet/internal/hook/guard"
 	"tenet/internal/rule"
@@ -82,7 +84,14 @@ type Reader func(payload []byte) (Question, error)
 // show the hook another command than the one that its tool runs.
 type object map[string]json.RawMessage
 
+// readObject refuses names that occur twice, at any depth: the tool may act on the other value.
 func readObject(b []byte) (object, error) {
+	if !json.Valid(b) {
+		return nil, fmt.Errorf("the payload of the tool is not a JSON object")
+	}
+	if !jsontext.Value(b).IsValid(jsontext.AllowInvalidUTF8(true)) {
+		return nil, fmt.Errorf("the payload of the tool names something twice in one object")
+	}
 	var o object
 	if err := json.Unmarshal(b, &o); err != nil || o == nil {
 		return nil, fmt.Errorf("the payload of the tool is not a JSON object")

@@ -281,3 +281,30 @@ func FuzzPayloads(f *testing.F) {
 		}
 	})
 }
+
+// A name that occurs twice has two readings, of which the tool may take the other one.
+func TestNamesThatOccurTwiceAreNotRead(t *testing.T) {
+	dir := project(t, "app.py", "a = 1\n")
+	folder, err := json.Marshal(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := `{"hook_event_name":"PreToolUse","cwd":` + string(folder) + `,`
+	for _, rest := range []string{
+		`"tool_name":"Write","tool_name":"Read","tool_input":{"file_path":"c.py","content":"eval(x)"}}`,
+		`"tool_name":"Write","tool_input":{"file_path":"c.py","content":"eval(x)"},"tool_input":{"file_path":"c.py","content":"a"}}`,
+		`"tool_name":"Write","tool_input":{"file_path":"c.py","content":"eval(x)","content":"a"}}`,
+		`"tool_name":"MultiEdit","tool_input":{"file_path":"app.py","edits":[{"old_string":"a","new_string":"eval(a)","new_string":"b"}]}}`,
+		`"tool_name":"Bash","tool_input":{"command":"rm -rf /","command":"ls"}}`,
+	} {
+		for name, read := range map[string]Reader{"claude": Claude, "codex": Codex, "copilot": Copilot, "cursor": Cursor, "gemini": Gemini, "windsurf": Windsurf} {
+			if q, err := read([]byte(head + rest)); err == nil {
+				t.Errorf("%s reads %s as %+v", name, rest, q)
+			}
+		}
+	}
+	// A text that is no Unicode, such as half of a pair of surrogates, is no reason to ask.
+	if _, err := Claude([]byte(head + `"tool_name":"Write","tool_input":{"file_path":"c.py","content":"\ud800"}}`)); err != nil {
+		t.Error(err)
+	}
+}

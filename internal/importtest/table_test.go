@@ -46,7 +46,7 @@ var table = map[string]row{
 	"auth":       {layer: block, imports: []string{"audit", "rule", "store"}},
 	"blocks":     {layer: block},
 	"change":     {layer: block, imports: []string{"audit", "auth", "corpus", "rule", "store"}},
-	"check":      {layer: block, imports: []string{"code", "diff", "rule", "shell", "subject"}},
+	"check":      {layer: block, imports: []string{"charset", "code", "diff", "rule", "shell", "subject"}},
 	"code":       {layer: block}, // calls, imports and the like of source code
 	"config":     {layer: block},
 	// What contradicts what is asked of discovery too, of candidates.

@@ -43,6 +43,7 @@ type Clause struct {
 	Subject, Predicate, Condition Set
 	// Agent has the words of Predicate for who acts in a passive clause: "signed by managers".
 	Agent      Set
+	Without    Set   // the words of Predicate behind without
 	Except     []Set // the words of each exception
 	Quantities []Quantity
 
@@ -169,7 +170,7 @@ var modals = map[string]Force{
 var verdicts = map[string]Force{
 	"required": Require, "needed": Require, "necessary": Require, "optional": Permit, "exempt": Permit, "mandatory": Require, "obligatory": Require, "compulsory": Require, "recommended": Recommend, "allowed": Permit, "permitted": Permit,
 	"fine": Permit, "ok": Permit, "okay": Permit, "acceptable": Permit, "free": Permit, "welcome": Permit, "entitled": Permit, "able": Permit,
-	"forbidden": -Require, "prohibited": -Require, "banned": -Require, "disallowed": -Require, "unacceptable": -Require, "discouraged": -Recommend,
+	"forbidden": -Require, "prohibited": -Require, "banned": -Require, "disallowed": -Require, "barred": -Require, "asked": Require, "unacceptable": -Require, "discouraged": -Recommend,
 }
 
 // freeing are verdicts only before to: "is free to leave", and not "is free of charge".
@@ -183,7 +184,7 @@ var commands = map[string]int{
 
 // readClause parses a part of a sentence. subject is that of an earlier part of the sentence.
 func readClause(part []word, first bool, subject Set) (Clause, bool) {
-	part = sufficing(inState(reserved(granted(part))))
+	part = sufficing(inState(reserved(granted(plain(part)))))
 	words := places(part)
 	own, at, next := findForce(words)
 	if own.force == 0 && !first && !own.negative {
@@ -277,7 +278,7 @@ func (c *Clause) weigh(modality rule.Modality) {
 // fill sorts the words of a clause into its sets, once the words of its force and its quantities are marked as used.
 func (c *Clause) fill(words []placed) {
 	var exception Set
-	agent := false
+	agent, without := false, false
 	for i := range words {
 		w := &words[i]
 		if !w.code && preposition[w.text] {
@@ -295,16 +296,17 @@ func (c *Clause) fill(words []placed) {
 			continue
 		}
 		if w.place == InPredicate && c.turn(words, i) {
+			without = without || w.text == "without"
 			continue
 		}
-		if w.place == InPredicate && states()[c.Head] && !w.code && lexicon.Done(w.text) && !noContent[w.text] {
+		if w.place == InPredicate && (states()[c.Head] || c.Passive && c.Head == keeps()) && !w.code && lexicon.Done(w.text) && !noContent[w.text] {
 			c.Head = "" // to stay locked is to be locked
 		}
 		key := w.key()
 		if w.text == "only" && (i+1 >= len(words) || words[i+1].place != InCondition) { // only when something holds
 			c.Only = true
 		}
-		if base := denied(w.text); base != "" && w.place == InPredicate && !w.code {
+		if base := denied(w.text); base != "" && w.place == InPredicate && !w.code && !c.describes(words, i) {
 			c.forms[base] = w.text
 			c.deny(base)
 			continue
@@ -317,10 +319,18 @@ func (c *Clause) fill(words []placed) {
 		}
 		switch w.place {
 		case InSubject:
-			c.Subject[key] = true
+			if w.text != "nobody" {
+				c.Subject[key] = true
+			}
 		case InCondition:
 			c.Condition[key] = true
 		default:
+			if without {
+				if c.Without == nil {
+					c.Without = Set{}
+				}
+				c.Without[key] = true
+			}
 			if agent && w.text != "only" {
 				if c.Agent == nil {
 					c.Agent = Set{}
@@ -333,6 +343,11 @@ func (c *Clause) fill(words []placed) {
 	c.Except = slices.DeleteFunc(c.Except, func(s Set) bool { return len(s) == 0 })
 	delete(c.Predicate, c.Head)
 	delete(c.Subject, c.Head)
+}
+
+// describes reports whether the word at i says which things are deleted or kept: "Delete inactive accounts".
+func (c *Clause) describes(words []placed, i int) bool {
+	return (c.Head == deletes() || c.Head == keeps()) && !c.Passive && i+1 < len(words) && words[i].end == 0 && words[i+1].place == InPredicate && words[i+1].key() != ""
 }
 
 // states are verbs before a participle that says what is done: to stay locked, to leave unlocked.

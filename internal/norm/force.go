@@ -135,7 +135,7 @@ func (o ownForce) verdict(words []placed, i int) (v ownForce, end int) {
 		v.force, v.negative = -v.force, !o.negative
 	}
 	end = i + 1
-	if v.named = true; end < len(words) && (words[end].text == "to" || words[end].text == "from") {
+	if v.named = true; end < len(words) && (words[end].text == "to" || words[end].text == "from" && end+1 < len(words) && strings.HasSuffix(words[end+1].text, "ing")) {
 		v.named = false
 		end++
 		v.passive = end < len(words) && isBe(words[end].text)
@@ -152,7 +152,7 @@ func verdictWord(words []placed, end int) string {
 }
 
 // waivable are verdicts that leave somebody free where they are denied: what is not required is allowed to be left undone.
-var waivable = list("required mandatory obligatory compulsory needed necessary")
+var waivable = list("required mandatory obligatory compulsory needed necessary asked")
 
 // settled makes a denied demand a permission.
 func (o ownForce) settled(verdict string) ownForce {
@@ -237,6 +237,9 @@ func stating(words []placed, start int) int {
 	}
 	for i := start + 1; i < min(len(words), start+farthest) && words[i].place == InPredicate && words[i-1].end == 0; i++ {
 		w, who := &words[i], &words[i-1]
+		if anybody[who.text] && i == start+1 && !w.code && lexicon.Third(w.text) != "" {
+			return i
+		}
 		if w.code || who.code || noContent[who.text] || order && i == start+1 {
 			continue
 		}
@@ -251,7 +254,7 @@ func stating(words []placed, start int) int {
 			continue
 		}
 		_, noun := lexicon.Verb(base)
-		if !noun || i+1 < len(words) && w.end == 0 && (determiners[words[i+1].text] || several(words[i+1].text)) {
+		if !noun || i+1 < len(words) && w.end == 0 && (determiners[words[i+1].text] || several(words[i+1].text) || determiners[first.text] && whens[words[i+1].text]) {
 			return i
 		}
 	}
@@ -268,6 +271,12 @@ func stating(words []placed, start int) int {
 	}
 	return 0
 }
+
+// anybody are pronouns behind which a word in the third person is a verb.
+var anybody = list("nobody everybody everyone anybody anyone somebody")
+
+// whens are words that a time begins with: behind "the kitchen closes", they show that it is a verb.
+var whens = list("at until within after before")
 
 // determiners are words that an object begins with.
 var determiners = list("a an the this that these those its their his her all any every each no some")

@@ -121,8 +121,7 @@ var units = sync.OnceValue(func() map[string]scale {
 	add("metre", .01, "cm centimetre centimetres")
 	add("metre", 1, "m metre metres meter meters")
 	add("metre", 1000, "km")
-	add(clock, 1, clock)
-	add(monthDay, 1, monthDay)
+	out[clock], out[monthDay] = scale{clock, 1}, scale{monthDay, 1}
 	return out
 })
 
@@ -297,9 +296,8 @@ func article(words []placed, i int) (float64, bool) {
 	switch words[i-1].text {
 	case "within", "for", "after", "than", "least", "most":
 		return 1, true
-	case "half": // no longer than half an hour
-		words[i-1].used = true
-		return .5, true
+	case "to":
+		return 1, i > 1 && words[i-2].text == "up"
 	}
 	return 0, false
 }
@@ -356,8 +354,11 @@ func quantityAt(words []placed, i int, n float64, unit string) (Quantity, bool) 
 	if u.unit == "time" && bound == exact && i > 0 && words[i-1].text == "in" {
 		bound = atMost
 	}
-	if from > 0 && words[from-1].text == "after" && u.unit == "time" {
+	if from > 0 && words[from-1].text == "after" && strings.HasSuffix(u.unit, "time") {
 		words[from-1].used = true // after 30 seconds is no order of events
+		if bound == exact && slices.ContainsFunc(words[:from], func(w placed) bool { return w.text == "only" }) {
+			bound = atLeast
+		}
 	}
 	place := words[i].place
 	if u.unit == "times" && words[i].text == "once" {

@@ -114,6 +114,14 @@ func (c *Clause) numbered(words []placed) {
 
 // retain writes "delete after 30 days" as "keep at most 30 days", so that it can be compared with how long something is to be kept.
 func (c *Clause) retain() {
+	if c.Head == closes() && !c.Negative { // to close at 22:00 is to be open until then
+		for i := range c.Quantities {
+			if q := &c.Quantities[i]; q.Unit == clock && q.Lo == q.Hi {
+				c.Head, q.Lo = opens(), math.Inf(-1)
+				return
+			}
+		}
+	}
 	if c.Head == stores() && slices.ContainsFunc(c.Quantities, func(q Quantity) bool { return q.Unit == "time" && q.Place == InPredicate && q.lasting }) {
 		c.Head = keeps()
 		return
@@ -135,6 +143,8 @@ func (c *Clause) retain() {
 }
 
 var (
+	closes  = sync.OnceValue(func() string { return Key("close") })
+	opens   = sync.OnceValue(func() string { return Key("open") })
 	deletes = sync.OnceValue(func() string { return Key("delete") })
 	stores  = sync.OnceValue(func() string { return Key("store") })
 	keeps   = sync.OnceValue(func() string { return Key("keep") })

@@ -213,7 +213,7 @@ var synonymLines = []string{
 	"chang modif edit alter updat amend rotat renew",
 	"password passphras passcod",
 	"repli respond answer respons",
-	"pay paid payment",
+	"pay paid payment settl remuner",
 	"write written wrote",
 	"run ran execut",
 	"encrypt cipher",

@@ -57,8 +57,8 @@ func align(a, b *norm.Clause) (aligned *norm.Clause, kinds, turned bool) {
 
 // opposed are acts of which one undoes the other, and alike are acts that come to the same, by how words are compared.
 var (
-	opposed = pairs("keep delete", "open close")
-	alike   = pairs("use contain", "store keep", "write contain", "put contain", "add contain", "record contain")
+	opposed = pairs("keep delete", "open close", "open lock", "open shut", "unlock shut")
+	alike   = pairs("use contain", "store keep", "write contain", "put contain", "add contain", "record contain", "access use", "access enter", "give distribute", "give administer", "handle process", "handle answer")
 )
 
 func pairs(lines ...string) map[[2]string]bool {
@@ -99,7 +99,7 @@ func onlys(a, b *norm.Clause) (Finding, bool) {
 		fewWho, fewWhat := acts(few)
 		otherWho, _ := acts(other)
 		if !few.Only || len(fewWho) == 0 || len(otherWho) == 0 || few.Head == "" || few.Head != other.Head ||
-			len(fewWhat) == 0 || !fewWhat.Within(other.Words()) || shares(fewWho, otherWho) || len(few.Quantities)+len(other.Quantities) > 0 {
+			len(fewWhat) == 0 || !fewWhat.Within(other.Words()) || shares(fewWho, otherWho) || !quantitiesMeet(few, other) {
 			continue
 		}
 		who := func(c *norm.Clause) []norm.Span {
@@ -122,7 +122,7 @@ func acts(c *norm.Clause) (who, what norm.Set) {
 // places finds acts on the same thing of which one is inside and the other outside of a place: "must stay inside the EU".
 func places(a, b *norm.Clause) (Finding, bool) {
 	if a.Negative || b.Negative || a.Conditional || b.Conditional || len(a.Quantities)+len(b.Quantities) > 0 || len(a.Subject) == 0 ||
-		len(a.Subject) != len(b.Subject) || !a.Subject.Within(b.Subject) || a.Force == norm.Permit && b.Force == norm.Permit {
+		!equal(substance(a.Subject), substance(b.Subject)) || a.Force == norm.Permit && b.Force == norm.Permit {
 		return Finding{}, false
 	}
 	for _, two := range [][2]string{{"inside", "outside"}, {"indoors", "outdoors"}, {"online", "offline"}} {
@@ -206,3 +206,18 @@ func single(c *norm.Clause) *norm.Quantity {
 	}
 	return found
 }
+
+// quantitiesMeet reports whether something is within all numbers of two clauses: those of the same unit overlap, and no clause alone has a number.
+func quantitiesMeet(a, b *norm.Clause) bool {
+	if len(a.Quantities) != len(b.Quantities) {
+		return false
+	}
+	for i := range a.Quantities {
+		if x, y := &a.Quantities[i], &b.Quantities[i]; x.Unit != y.Unit || x.Apart(y.Interval) {
+			return false
+		}
+	}
+	return true
+}
+
+func equal(a, b norm.Set) bool { return len(a) == len(b) && a.Within(b) }

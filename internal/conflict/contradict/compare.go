@@ -25,7 +25,7 @@ func forces(a, b *norm.Clause) (Finding, bool) {
 			return Finding{}, false // what is discouraged may be allowed
 		}
 	}
-	if p.Force == norm.Recommend && d.Force == norm.Permit || !sameHead(d, p) || !conditionsMeet(d, p) || p.Force != norm.Permit && !sameLimits(d, p) {
+	if p.Force == norm.Recommend && d.Force == norm.Permit || !sameHead(d, p) || !conditionsMeet(d, p) || p.Force != norm.Permit && !sameLimits(d, p) && !(len(p.Quantities) == 0 && p.Head == expires) {
 		return Finding{}, false
 	}
 	if d.Passive && p.Passive && len(d.Subject) > 0 && len(p.Subject) > 0 && !shares(d.Subject, p.Subject) {
@@ -71,6 +71,9 @@ func forces(a, b *norm.Clause) (Finding, bool) {
 	return Finding{Force, fmt.Sprintf("%s %s what %s %s", quoted(d), verb(d), quoted(p), denies), confidence, [2][]norm.Span{polarity(a), polarity(b)}}, true
 }
 
+// expires is the head of what has a limit of time: what never expires has none.
+var expires = norm.Key("expire")
+
 // acting returns words without those that only say that something is done.
 func acting(s norm.Set) norm.Set {
 	out := maps.Clone(s)
@@ -103,11 +106,19 @@ func within(words []string, s norm.Set) bool {
 
 // sameHead reports whether two clauses are about doing the same: the heads are equal, or one only names the thing.
 func sameHead(a, b *norm.Clause) bool {
-	vague := func(h string) bool { return h == "" || h == "use" || h == "do" || h == "take" || h == "contain" }
 	names := func(named, other *norm.Clause) bool { // an approval is required, and to approve
 		return named.Head == "" && (vague(other.Head) || named.Subject[other.Head])
 	}
 	return a.Head == b.Head || names(a, b) || names(b, a)
+}
+
+// vague reports whether a head says no more than that a thing is there for somebody.
+func vague(head string) bool {
+	switch head {
+	case "", "use", "do", "take", "contain", "access", "enabl":
+		return true
+	}
+	return false
 }
 
 // conditionsMeet reports whether the numbers that two clauses begin to hold at leave anything that both hold for. Numbers of
@@ -162,6 +173,9 @@ func limits(a, b *norm.Clause) (Finding, bool) {
 		return Finding{}, false
 	}
 	aw, bw := limited(a), limited(b)
+	if a.Head == b.Head {
+		aw, bw = substance(aw), substance(bw)
+	}
 	same := len(aw) == len(bw) && aw.Within(bw)
 	confidence := 0.0
 	switch {
@@ -171,6 +185,8 @@ func limits(a, b *norm.Clause) (Finding, bool) {
 		confidence = .95
 	case x.Apart(y.Interval) && x.Lo != x.Hi && y.Lo != y.Hi && a.Head == b.Head && (aw.Within(bw) || bw.Within(aw)):
 		confidence = .75
+	case x.Lo == x.Hi && y.Lo != y.Hi || y.Lo == y.Hi && x.Lo != x.Hi: // a value within a range keeps both
+		return Finding{}, false
 	case same && x.Differs(y.Interval):
 		confidence = .8
 	case x.Differs(y.Interval) && a.Head == b.Head && (bearsMore(a, b, aw, bw) || bearsMore(b, a, bw, aw)):
@@ -204,11 +220,28 @@ func limited(c *norm.Clause) norm.Set {
 	return out
 }
 
+// substance returns words without the nouns for what information is on, such as data and records, if others are left.
+func substance(s norm.Set) norm.Set {
+	out := norm.Set{}
+	for w := range s {
+		if !carriers[w] {
+			out[w] = true
+		}
+	}
+	if len(out) == 0 {
+		return s
+	}
+	return out
+}
+
+// carriers are the compared forms of nouns for what information is on.
+var carriers = map[string]bool{norm.Key("data"): true, norm.Key("record"): true, norm.Key("copy"): true, norm.Key("file"): true, norm.Key("document"): true, norm.Key("information"): true}
+
 // measured are the stems of verbs and nouns between a thing and its limit.
 var measured = func() map[string]bool {
 	out := map[string]bool{}
 	for w := range strings.FieldsSeq("have contain take last be stay keep limit set configure exceed length size duration age time use allow maximum minimum number expire " +
-		"weigh weight height width depth charge carry claim cost end open terminate " +
+		"weigh weight height width depth temperature speed charge carry claim reimburse cost end open terminate " +
 		"long old long-lived complete respond finish be of valid live") {
 		out[norm.Key(w)] = true
 		out[corpus.Stem(w)] = true
@@ -262,15 +295,16 @@ func values(a, b *norm.Clause) (Finding, bool) {
 	left, right := aw.Minus(bw), bw.Minus(aw)
 	isMeasure := func(w string) bool { return measured[w] } // as in local time
 	left, right = slices.DeleteFunc(left, isMeasure), slices.DeleteFunc(right, isMeasure)
-	if len(left)+len(right) == 3 { // "use tabs for indentation", and "indent with spaces"
-		isUse := func(w string) bool { return w == "use" }
+	if n := len(left) + len(right); n == 3 || n == 4 { // "use tabs for indentation", and "indent with spaces"
+		isUse := func(w string) bool { return w == "use" || w == "write" }
 		left, right = slices.DeleteFunc(left, isUse), slices.DeleteFunc(right, isUse)
 	}
-	if len(left) != 1 || len(right) != 1 || len(aw) < 2 || a.Subject[left[0]] || b.Subject[right[0]] {
+	if own, theirs, ok := choice(a, b, left, right); ok {
+		left, right = own, theirs
+	} else if len(left) != 1 || len(right) != 1 || exclusive[left[0]] == 0 || exclusive[left[0]] != exclusive[right[0]] {
 		return Finding{}, false
 	}
-	line, other := exclusive[left[0]], exclusive[right[0]]
-	if line == 0 || line != other {
+	if len(aw) < 2 || a.Subject[left[0]] || b.Subject[right[0]] {
 		return Finding{}, false
 	}
 	confidence := .85
@@ -309,6 +343,34 @@ var exclusive = lines(
 	"default named",
 	"euro dollar pound yen franc",
 )
+
+// chosenOnce are values like exclusive, of which only one is used for one purpose, while several may be known, supported or tested.
+var chosenOnce = lines(
+	"english german french spanish italian dutch portuguese polish",
+	"go golang python java kotlin rust typescript javascript ruby php scala swift c#",
+	"postgresql postgres mysql mariadb sqlite oracle mongodb",
+	"json xml yaml toml csv",
+	"rest graphql grpc soap",
+	"npm yarn pnpm",
+	"jest mocha vitest jasmine",
+	"webpack vite rollup esbuild",
+)
+
+// choice returns the values that two clauses choose for the same thing, of the words by which they differ: "Use English in commit messages" and
+// "Commit messages are written in German".
+func choice(a, b *norm.Clause, left, right []string) (own, theirs []string, ok bool) {
+	bare := func(list []string) []string {
+		return slices.DeleteFunc(slices.Clone(list), func(w string) bool { return chooses[w] || carriers[w] })
+	}
+	own, theirs = bare(left), bare(right)
+	if len(own) != 1 || len(theirs) != 1 || chosenOnce[own[0]] == 0 || chosenOnce[own[0]] != chosenOnce[theirs[0]] {
+		return nil, nil, false
+	}
+	return own, theirs, (chooses[a.Head] || a.Head == own[0]) && (chooses[b.Head] || b.Head == theirs[0])
+}
+
+// chooses are the heads of clauses that say which value is used for a thing.
+var chooses = map[string]bool{"": true, norm.Key("use"): true, norm.Key("write"): true, norm.Key("build"): true, norm.Key("store"): true, norm.Key("implement"): true}
 
 func lines(all ...string) map[string]int {
 	out := map[string]int{}

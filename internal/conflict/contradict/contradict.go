@@ -149,7 +149,7 @@ func compareAligned(a, b *norm.Clause) (Finding, bool) {
 
 // compareClauses returns the surest contradiction of two clauses.
 func compareClauses(a, b *norm.Clause) (Finding, bool) {
-	return first([]test{limits, thresholds, wider, onlys, forces, values, places, orders}, a, b)
+	return first([]test{limits, thresholds, wider, onlys, forces, values, places, orders, lacks}, a, b)
 }
 
 // test looks for one kind of contradiction.
