@@ -68,15 +68,22 @@ func (c *connection) send(method, path string, body []byte) error {
 }
 
 // settle waits until the server has done the work that an import leaves to jobs, such as the search for conflicts: it is no part of an evaluation.
-func (s *server) settle(ctx context.Context) error {
+func (s *server) settle(ctx context.Context, projects ...string) error {
+	if len(projects) == 0 {
+		projects = []string{""}
+	}
 	began := time.Now()
 	for quiet := 0; quiet < 3; {
 		if time.Since(began) > settleTime {
 			return fmt.Errorf("the jobs of the server were not done after %s", settleTime)
 		}
-		n, err := s.unfinished(ctx)
-		if err != nil {
-			return err
+		n := 0
+		for _, project := range projects {
+			k, err := s.unfinished(ctx, project)
+			if err != nil {
+				return err
+			}
+			n += k
 		}
 		if quiet++; n > 0 {
 			quiet = 0
@@ -89,10 +96,10 @@ func (s *server) settle(ctx context.Context) error {
 // settleTime bounds the wait for jobs.
 const settleTime = 3 * time.Minute
 
-// unfinished counts the jobs that run, or wait to search for conflicts.
-func (s *server) unfinished(ctx context.Context) (total int, err error) {
+// unfinished counts the jobs of a project that run, or wait to search for conflicts; an empty project is that of the server's default.
+func (s *server) unfinished(ctx context.Context, project string) (total int, err error) {
 	for _, which := range []string{"state=running", "state=queued&kind=conflicts.find"} {
-		answer, err := s.get(ctx, "/api/v1/jobs?"+which)
+		answer, err := s.get(ctx, "/api/v1/jobs?"+which+inProject(project))
 		if err != nil {
 			return 0, err
 		}
@@ -109,4 +116,12 @@ func (s *server) unfinished(ctx context.Context) (total int, err error) {
 		total += *page.Total
 	}
 	return total, nil
+}
+
+// inProject is the parameter of a request about a project; empty for the server's default project.
+func inProject(id string) string {
+	if id == "" {
+		return ""
+	}
+	return "&project_id=" + id
 }

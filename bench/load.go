@@ -151,6 +151,9 @@ func mixedOn(ctx context.Context, o options, nodes int) error {
 			return err
 		}
 	}
+	if err := list[0].settle(ctx, projects...); err != nil { // the search for conflicts that each import begins
+		return err
+	}
 	if _, err := o.drive(ctx, list, projects, o.duration/5); err != nil { // warms caches
 		return err
 	}

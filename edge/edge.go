@@ -220,9 +220,17 @@ func (e *Edge) Applicable(ctx context.Context, r Applicable) ([]Rule, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.eval.Applicable(ctx, evaluate.ApplicableQuery{
+	list, err := e.eval.Applicable(ctx, evaluate.ApplicableQuery{
 		ProjectID: head.Project, View: view, FilePaths: r.FilePaths, Repository: r.Repository, Scope: r.Scope, NodeID: r.NodeID,
 	})
+	if err != nil {
+		return nil, err
+	}
+	rules := make([]Rule, len(list))
+	for i, one := range list {
+		rules[i] = *one
+	}
+	return rules, nil
 }
 
 // as puts the caller into a context.

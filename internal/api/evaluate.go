@@ -25,7 +25,8 @@ type Evaluator interface {
 	// Later has a request evaluated in the background.
 	Later(ctx context.Context, n evaluate.Named, req evaluate.Request) (*wire.SubmissionState, error)
 	Submission(ctx context.Context, projectID, id string) (*wire.SubmissionState, error)
-	Applicable(ctx context.Context, q evaluate.ApplicableQuery) ([]rule.Rule, error)
+	// ApplicableTexts returns the JSON of each rule that applies.
+	ApplicableTexts(ctx context.Context, q evaluate.ApplicableQuery) ([][]byte, error)
 	// Explain returns the rules with the part that each would have in an evaluation, and why.
 	Explain(ctx context.Context, q evaluate.ExplainQuery) (wire.ExplainedRules, error)
 	// Facts returns the facts that the checks of the rules that apply read.
@@ -57,7 +58,7 @@ func (e Evaluations) Routes(r *rest.Router) {
 	rest.HandleBody(r, rest.Operation{
 		ID: "applicable-rules", Route: op.ApplicableRules.Route(), Role: auth.Evaluator, Asks: true,
 		Summary: "List the rules that would apply", Description: "Best ranked first, MAY and INFO rules included. Nothing is evaluated.",
-	}, e.applicable)
+	}, e.applicable).Success().Content = rest.JSON(&rest.Schema{Type: "array", Items: rest.SchemaOf[rule.Rule](r)})
 	rest.HandleBody(r, rest.Operation{
 		ID: "explain-rules", Route: op.ExplainRules.Route(), Role: auth.Evaluator,
 		Summary: "Explain which rules would apply, and why",
@@ -141,7 +142,7 @@ func (e Evaluations) unsubmitted(ctx context.Context, key string, body any, req 
 
 type applicableOutput struct {
 	UsedSnapshot
-	Body []rule.Rule `nullable:"false"`
+	Body rest.List
 }
 
 func (e Evaluations) applicable(ctx context.Context, _ *rest.None, body *wire.ApplicableRequest) (applicableOutput, error) {
@@ -149,13 +150,10 @@ func (e Evaluations) applicable(ctx context.Context, _ *rest.None, body *wire.Ap
 	if err != nil {
 		return applicableOutput{}, err
 	}
-	rules, err := e.Evaluator.Applicable(ctx, evaluate.ApplicableQuery{
+	texts, err := e.Evaluator.ApplicableTexts(ctx, evaluate.ApplicableQuery{
 		ProjectID: rest.Project(ctx), View: view, FilePaths: body.FilePaths, Repository: body.Repository, Scope: body.Scope, NodeID: body.NodeID,
 	})
-	if rules == nil {
-		rules = []rule.Rule{}
-	}
-	return applicableOutput{used, rules}, err
+	return applicableOutput{used, texts}, err
 }
 
 func (e Evaluations) facts(ctx context.Context, in *wire.FactQuery) (list wire.FactList, err error) {

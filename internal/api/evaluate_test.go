@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -176,6 +177,42 @@ func TestEvaluateQuick(t *testing.T) {
 	record := into[wire.EvaluationRecord](n.call("GET", evaluationsPath+"/"+e.EvaluationID, nil).want(http.StatusOK))
 	if record.Subject.Action != "Send the letter" || record.Subject.Scope != "hr" {
 		t.Errorf("recorded subject %+v", record.Subject)
+	}
+}
+
+// The answer is joined from texts of rules; to callers it is the JSON that any list of rules is.
+func TestApplicableRulesAreTheJSONOfTheRules(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	for i := range 300 { // more than are written at a time
+		n.call("POST", rulesPath, fields{
+			"slug": fmt.Sprintf("T-%03d", i), "statement": `Text with <b>, "quotes", \u2028 and a line` + "\n" + "of it.", "rationale": strings.Repeat("Because. ", 40), "status": "EFFECTIVE",
+		}).want(http.StatusCreated)
+	}
+	ask := func() []rule.Rule {
+		t.Helper()
+		got := n.call("POST", evaluatePath+"/applicable-rules", fields{}).want(http.StatusOK)
+		list := into[[]rule.Rule](got)
+		var want bytes.Buffer
+		enc := json.NewEncoder(&want)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(list); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got.body, want.Bytes()) {
+			t.Errorf("the answer is not the JSON of its %d rules", len(list))
+		}
+		return list
+	}
+	ask()
+	if list := ask(); len(list) != 300 {
+		t.Errorf("%d rules apply, want 300", len(list))
+	}
+	n.call("PATCH", rulesPath+"/T-007", fields{"rationale": "Another one."}).want(http.StatusOK)
+	for _, r := range ask() {
+		if r.Slug == "T-007" && (r.Rationale != "Another one." || r.Version != 2) {
+			t.Errorf("after its change rule %s has version %d and the rationale %q", r.Slug, r.Version, r.Rationale)
+		}
 	}
 }
 

@@ -60,8 +60,8 @@ func (r agentRules) Find(ctx context.Context, q agent.Query) ([]rule.Rule, error
 		return nil, err
 	}
 	apply := make(map[string]bool, len(list))
-	for i := range list {
-		apply[list[i].ID] = list[i].Severity.Rank() >= q.SeverityMin.Rank()
+	for _, one := range list {
+		apply[one.ID] = one.Severity.Rank() >= q.SeverityMin.Rank()
 	}
 	among := search.Among{ProjectID: q.ProjectID, View: in.View, Keep: func(x *rule.Rule) bool { return apply[x.ID] }}
 	filter, page := search.Filter{Tags: q.Tags}, search.Page{Number: 1, Size: q.Limit}

@@ -112,7 +112,7 @@ type page struct {
 	err     error
 }
 
-// readAhead reads the entries of a chain after one, page by page, the next one while the caller looks at one. If limit is not 0, it ends after about limit of them that are
+// readAhead reads the entries of a chain after one, page by page, the next one while the caller looks at one. If limit is not 0, it ends after limit of them if these are
 // before the head. The caller calls stop, which may be called again, before it uses r for something else.
 func readAhead(ctx context.Context, r store.AuditReader, projectID string, after int64, limit int, head int64) (pages <-chan page, stop func()) {
 	to, done := make(chan page), make(chan struct{})
@@ -120,7 +120,11 @@ func readAhead(ctx context.Context, r store.AuditReader, projectID string, after
 		defer close(to)
 		through := removals(ctx, r, projectID)
 		for read := 0; ; {
-			entries, err := r.Entries(ctx, projectID, after, verifyPage)
+			size := verifyPage
+			if read < limit {
+				size = min(size, limit-read)
+			}
+			entries, err := r.Entries(ctx, projectID, after, size)
 			if slices.ContainsFunc(entries, func(e store.AuditEntry) bool { return gap(e, through) }) {
 				// The bodies may have been removed meanwhile. Their removal was in the chain before that.
 				through = removals(ctx, r, projectID)
@@ -130,7 +134,7 @@ func readAhead(ctx context.Context, r store.AuditReader, projectID string, after
 			case <-done:
 				return
 			}
-			if err != nil || len(entries) < verifyPage {
+			if err != nil || len(entries) < size {
 				return
 			}
 			after = entries[len(entries)-1].Seq

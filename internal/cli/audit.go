@@ -52,6 +52,9 @@ func (k *auditAcceptCommand) Run(ctx context.Context, s *session) error {
 type auditVerifyCommand struct {
 	ExpectSeq  int64  `placeholder:"N" help:"Number of an entry noted earlier, which the chain must still hold."`
 	ExpectHash string `placeholder:"HASH" help:"Hash of that entry."`
+	AfterSeq   int64  `placeholder:"N" help:"Number of an entry up to which the chain was verified earlier; only later ones are verified."`
+	AfterHash  string `placeholder:"HASH" help:"Hash of that entry."`
+	Limit      int64  `placeholder:"N" help:"Verify so many entries at most, and print where to go on."`
 	Checkpoint string `placeholder:"FILE" help:"File of signed checkpoints that the log must continue, as tenet audit log --checkpoint or audit_publish wrote it; - for stdin."`
 	Witnesses  bool   `help:"Compare with the newest checkpoints of the witnesses of the policy too."`
 	Policy     string `placeholder:"FILE" help:"Policy with the keys of the log; default are those that the server gives."`
@@ -66,12 +69,21 @@ all changes of what was there when it was signed, also a project that was delete
     tenet audit verify --checkpoint monday.checkpoint --policy tenet.policy
     tenet audit verify --witnesses --policy tenet.policy
 
+A long chain may be verified in several runs. A run that --limit or an interruption ends prints the entry that it has reached, as --after-seq and --after-hash
+of the next one. Bodies that were changed in the part before it are not found again.
+
 Exit codes: 0 the chain is whole, 1 it is not, 2 it could not be read.`
 }
 
 func (k *auditVerifyCommand) Run(ctx context.Context, s *session) error {
 	if (k.ExpectSeq == 0) != (k.ExpectHash == "") || k.ExpectSeq < 0 {
 		return errors.New("--expect-seq and --expect-hash belong together: the number and the hash of one entry")
+	}
+	if (k.AfterSeq == 0) != (k.AfterHash == "") || k.AfterSeq < 0 {
+		return errors.New("--after-seq and --after-hash belong together: the number and the hash of the entry that an earlier run has reached")
+	}
+	if k.Limit < 0 {
+		return errors.New("--limit must be at least 1")
 	}
 	return s.with(ctx, keepsData, func(c *client.Client) error {
 		if k.Checkpoint != "" || k.Witnesses {
@@ -107,10 +119,17 @@ func (k *auditVerifyCommand) verify(ctx context.Context, s *session, c *client.C
 			fmt.Fprint(s.err, "\r\x1b[K")
 		}
 	}()
-	q := wire.AuditQuery{ExpectSeq: k.ExpectSeq, ExpectHash: k.ExpectHash, Limit: verifyPart}
+	q := wire.AuditQuery{ExpectSeq: k.ExpectSeq, ExpectHash: k.ExpectHash, AfterSeq: k.AfterSeq, AfterHash: k.AfterHash}
 	for first := true; ; first = false {
+		q.Limit = verifyPart
+		if k.Limit > 0 {
+			q.Limit = int(min(verifyPart, k.Limit-whole.Entries))
+		}
 		part, err := client.Get(ctx, c, op.VerifyAudit.Where(q))
 		if err != nil {
+			if whole.Next != nil && whole.OK() {
+				err = fmt.Errorf("%w; go on with %s", err, goOn(whole.Next))
+			}
 			return whole, err
 		}
 		if first {
@@ -124,6 +143,9 @@ func (k *auditVerifyCommand) verify(ctx context.Context, s *session, c *client.C
 			whole.Next = nil
 			return whole, nil
 		}
+		if k.Limit > 0 && whole.Entries >= k.Limit {
+			return whole, nil
+		}
 		if terminal {
 			fmt.Fprintf(s.err, "\r\x1b[Kverified %d of %d entries", whole.Entries, part.Head.Seq)
 		}
@@ -132,6 +154,11 @@ func (k *auditVerifyCommand) verify(ctx context.Context, s *session, c *client.C
 			q.ExpectSeq, q.ExpectHash = 0, "" // the part had it, or has reported that it is missing
 		}
 	}
+}
+
+// goOn are the flags of a run that goes on where another has ended.
+func goOn(reached *wire.AuditHead) string {
+	return fmt.Sprintf("--after-seq %d --after-hash %s", reached.Seq, reached.Hash)
 }
 
 // maxVerifyProblems bounds a report over all its parts.
@@ -151,9 +178,23 @@ func printVerification(s *session, r *wire.AuditReport) error {
 		_, err := fmt.Fprintf(s.out, "%s project %s: the audit chain is empty\n", s.green("✓"), r.ProjectID)
 		return err
 	}
+	if r.Next == nil && r.Entries == 0 {
+		_, err := fmt.Fprintf(s.out, "%s project %s: no entry is later than %d, which is the head\n", s.green("✓"), r.ProjectID, r.Head.Seq)
+		return err
+	}
 	pruned := ""
 	if r.Pruned > 0 {
 		pruned = fmt.Sprintf(" (the bodies of %d were removed under the retention setting)", r.Pruned)
+	}
+	if from := r.Head.Seq - r.Entries + 1; r.Next != nil || from > 1 {
+		to, next := r.Head.Seq, ""
+		if r.Next != nil {
+			to, next = r.Next.Seq, "\n  go on: "+goOn(r.Next)
+			from = to - r.Entries + 1
+		}
+		_, err := fmt.Fprintf(s.out, "%s project %s: entries %d to %d are whole%s%s\n  head: --expect-seq %d --expect-hash %s\n",
+			s.green("✓"), r.ProjectID, from, to, pruned, next, r.Head.Seq, r.Head.Hash)
+		return err
 	}
 	_, err := fmt.Fprintf(s.out, "%s project %s: all %d entries are whole%s\n  head: --expect-seq %d --expect-hash %s\n",
 		s.green("✓"), r.ProjectID, r.Entries, pruned, r.Head.Seq, r.Head.Hash)

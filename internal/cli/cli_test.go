@@ -98,6 +98,8 @@ func TestUsageErrorsExitWith2AndSayWhatToDo(t *testing.T) {
 		{[]string{"search", "--mode", "vector", "--tag", "x"}, "--mode goes with words"},
 		{[]string{"search", "--mode", "magic", "x"}, "keyword, vector, hybrid"},
 		{[]string{"audit", "verify", "--expect-seq", "3"}, "belong together"},
+		{[]string{"audit", "verify", "--after-seq", "3"}, "belong together"},
+		{[]string{"audit", "verify", "--limit=-1"}, "at least 1"},
 		{[]string{"keys", "create", "--role", "king", "--name", "x"}, "king"},
 		{[]string{"keys", "create", "--role", "admin"}, "--name"},
 		{[]string{"--config", "/no/such/tenet.yaml", "rules", "list"}, "/no/such/tenet.yaml"},

@@ -10,7 +10,7 @@
 //	find.go, query.go, keyword.go, hybrid.go  searches: by words, by meaning, by both
 //	textindex.go, token.go, stem.go, lexicon.go  words in the index; phrase.go, proximity.go and cited.go refine a search
 //	vectors.go, nearest.go, embedding.go  vectors
-//	filter.go, order.go, figure.go  lists of rules
+//	filter.go, order.go, figure.go  lists of rules; texts.go  encoded rules that are listed often
 //	passages.go             documents, searched as rules are
 package corpus
 
@@ -28,7 +28,8 @@ type Entry struct {
 
 	hash     atomic.Pointer[string]
 	key      atomic.Pointer[textKey]
-	coverage *Coverage // nil if the rule concerns every file
+	coverage *Coverage     // nil if the rule concerns every file
+	text     atomic.Uint64 // where a [Texts] has the rule's text; 0 for nowhere
 }
 
 // Covers returns the files that the rule concerns by its applies_to; nil for all.

@@ -9,6 +9,7 @@ import (
 	"tenet/internal/corpus"
 	"tenet/internal/rule"
 	"tenet/internal/subject"
+	"tenet/internal/wire"
 )
 
 // ApplicableQuery asks which rules would apply. Empty fields leave open what they describe.
@@ -28,24 +29,55 @@ type Applying struct {
 	views corpus.Views
 	now   func() time.Time
 	uses  useCache
+	texts *corpus.Texts
 	// checks compiles the checks of rules, for [Applying.Explain].
 	checks *check.Cache
 }
 
-// Applicable returns the rules that apply, best ranked first, MAY and INFO rules included.
-func (a *Applying) Applicable(ctx context.Context, q ApplicableQuery) ([]rule.Rule, error) {
+// maxTexts bounds the memory, in bytes, for the texts of rules that apply.
+const maxTexts = 32 << 20
+
+func newApplying(views corpus.Views, checks *check.Cache, now func() time.Time) Applying {
+	return Applying{
+		views: views, now: now, checks: checks,
+		texts: corpus.NewTexts(maxTexts, func(b []byte, r *rule.Rule) []byte { return wire.AppendJSON(b, r, false) }),
+	}
+}
+
+// Applicable returns the rules that apply, best ranked first, MAY and INFO rules included. They must not be changed.
+func (a *Applying) Applicable(ctx context.Context, q ApplicableQuery) ([]*rule.Rule, error) {
+	matches, err := a.listed(ctx, q)
+	rules := make([]*rule.Rule, len(matches))
+	for i, m := range matches {
+		rules[i] = m.Rule
+	}
+	return rules, err
+}
+
+// ApplicableTexts is [Applying.Applicable] with the JSON of each rule, not escaped for HTML. It must not be changed.
+func (a *Applying) ApplicableTexts(ctx context.Context, q ApplicableQuery) ([][]byte, error) {
+	matches, err := a.listed(ctx, q)
+	texts := make([][]byte, len(matches))
+	for i, m := range matches {
+		texts[i] = a.texts.Of(m.Entry)
+	}
+	return texts, err
+}
+
+// listed finds the rules that apply and are not overridden.
+func (a *Applying) listed(ctx context.Context, q ApplicableQuery) ([]corpus.Match, error) {
 	query, matches, err := a.applicable(ctx, q, true)
 	if err != nil {
 		return nil, err
 	}
 	silencers, _ := corpus.Silencers(query, matches, func(int) bool { return true })
-	rules := make([]rule.Rule, 0, len(matches))
+	listed := matches[:0]
 	for i, m := range matches {
 		if silencers[i] < 0 {
-			rules = append(rules, *m.Rule)
+			listed = append(listed, m)
 		}
 	}
-	return rules, nil
+	return listed, nil
 }
 
 // applicable finds the rules that apply, also those that others override; MAY and INFO rules only if withContext is true.

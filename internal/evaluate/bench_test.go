@@ -88,3 +88,26 @@ func BenchmarkFacts(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkApplicable lists 5,000 rules of 10,000, and makes their JSON.
+func BenchmarkApplicable(b *testing.B) {
+	var rules []rule.Rule
+	for i := range 10_000 {
+		scope := "elsewhere"
+		if i%2 == 0 {
+			scope = "here"
+		}
+		rules = append(rules, rule.Rule{
+			Statement: fmt.Sprintf("Payments above %d need a second approval.", i), Scope: []string{scope}, Severity: rule.Severities[i%4],
+			Check: &rule.Check{CEL: fmt.Sprintf("facts.amount <= %d", 1000+i)},
+		})
+	}
+	ev := evaluator(b, judge.New(judge.Config{}), rules...)
+	b.ReportAllocs()
+	for b.Loop() {
+		texts, err := ev.ApplicableTexts(b.Context(), evaluate.ApplicableQuery{ProjectID: "p", Scope: "here"})
+		if err != nil || len(texts) != 5000 {
+			b.Fatal(len(texts), err)
+		}
+	}
+}

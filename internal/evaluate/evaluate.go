@@ -155,7 +155,7 @@ func New(cfg Config) *Evaluator {
 		cfg.Fresh = cfg.Judge
 	}
 	return &Evaluator{
-		cfg: cfg, Archive: record.NewArchive(cfg.Records.archive(cfg.Personal), cfg.Index, cfg.Now), Applying: Applying{views: cfg.Views, now: cfg.Now, checks: cfg.Checks},
+		cfg: cfg, Archive: record.NewArchive(cfg.Records.archive(cfg.Personal), cfg.Index, cfg.Now), Applying: newApplying(cfg.Views, cfg.Checks, cfg.Now),
 		owner: audit.NewID(),
 	}
 }

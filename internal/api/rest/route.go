@@ -354,7 +354,7 @@ func (a *answer) describe(r *schemas, t reflect.Type) *Response {
 	}
 	out := &Response{Content: map[string]*Media{}}
 	a.body = body.Index
-	if body.Type != reflect.TypeFor[[]byte]() && body.Type != reflect.TypeFor[Streamed]() {
+	if body.Type != reflect.TypeFor[[]byte]() && body.Type != reflect.TypeFor[Streamed]() && body.Type != reflect.TypeFor[List]() {
 		out.Content[jsonType] = &Media{Schema: r.ofField(body)}
 	}
 	for _, f := range reflect.VisibleFields(t) {
@@ -413,6 +413,10 @@ func (a *answer) write(w *response, status int, result any) error {
 	}
 	w.Header().Set("Content-Type", jsonType)
 	w.WriteHeader(status)
+	if list, ok := result.(List); ok {
+		list.send(w)
+		return nil
+	}
 	if !takesValue(w, result) {
 		encode(w, result)
 	}
