@@ -62,9 +62,6 @@ const (
 
 const day = 24 * time.Hour
 
-// gatherReports is how long the report of an edge waits for others where many come. Nobody waits for one.
-const gatherReports = 50 * time.Millisecond
-
 // parts are the capabilities of a node, each made of those before it.
 type parts struct {
 	jobs       *job.Jobs
@@ -300,7 +297,7 @@ func (a *App) assembleJudging(p *parts, registry *prometheus.Registry, jobs job.
 		Updater: s, Bundles: s.Bundles, Releases: s.Releases, Rules: s.Rules, Projects: s.Projects, Waivers: s.Waivers, Agents: s.Agents, Keys: s.Keys, Now: now,
 		Required: a.callers.Required, Signing: func() (checkpoint.Signer, string) { return p.book.Signer, p.book.Origin },
 	})
-	p.fleet = fleet.New(fleet.Config{Updater: s, Edges: s.Edges, Rules: s.Rules, Now: now, Newest: p.bundles.Newest, Head: p.bundles.Head, Alerts: p.alerts, Open: s.Alerts, Gather: gatherReports, Quiet: time.Duration(cfg.AlertQuietDays) * day, Logger: log})
+	p.fleet = fleet.New(fleet.Config{Updater: s, Edges: s.Edges, Rules: s.Rules, Now: now, Newest: p.bundles.Newest, Head: p.bundles.Head, Alerts: p.alerts, Open: s.Alerts, Quiet: time.Duration(cfg.AlertQuietDays) * day, Logger: log})
 	p.exporter, err = export.New(export.Config{
 		Updater: s, Audit: s.Audit, Exports: s.Exports, Projects: s.Projects, Addresses: addresses(cfg.Export), Env: os.Getenv, Logger: log,
 	})

@@ -39,8 +39,6 @@ type Config struct {
 	Head   func(ctx context.Context, projectID string, environment wire.Environment) (string, error)
 	Alerts Alerts
 	Open   store.AlertReader
-	// Gather is how long a report waits for others where many come, so that their edges are read together. 0 reads each alone.
-	Gather time.Duration
 	// Quiet is the time in which an alert that a person has resolved is not raised again.
 	Quiet  time.Duration
 	Logger *slog.Logger
@@ -48,8 +46,7 @@ type Config struct {
 
 // Edges lists edges, takes their reports and records, and changes their orders. It is safe for concurrent use.
 type Edges struct {
-	cfg     Config
-	lookups lookups
+	cfg Config
 
 	mu   sync.Mutex
 	news map[edgeRef]wire.EdgeReport // what the last report of an edge said that is stored at once
@@ -61,7 +58,7 @@ type edgeRef struct{ project, name string }
 
 // New makes Edges.
 func New(cfg Config) *Edges {
-	return &Edges{cfg: cfg, lookups: lookups{edges: cfg.Edges, gather: cfg.Gather, open: map[string]*lookup{}}, news: map[edgeRef]wire.EdgeReport{}, late: map[edgeRef]store.Edge{}}
+	return &Edges{cfg: cfg, news: map[edgeRef]wire.EdgeReport{}, late: map[edgeRef]store.Edge{}}
 }
 
 // checkName returns an invalid error for what cannot be the name of an edge.

@@ -67,16 +67,9 @@ func newBed(t *testing.T) *bed {
 }
 
 // with makes a fleet on the database of the bed that writes by an updater.
-func (b *bed) with(u store.Updater) *fleet.Edges { return b.of(u, b.store.Edges, 0) }
-
-// reading makes a fleet on the database of the bed that reads edges by a reader, those of a moment together.
-func (b *bed) reading(edges store.EdgeReader) *fleet.Edges {
-	return b.of(b.store, edges, 50*time.Millisecond)
-}
-
-func (b *bed) of(u store.Updater, edges store.EdgeReader, gather time.Duration) *fleet.Edges {
+func (b *bed) with(u store.Updater) *fleet.Edges {
 	return fleet.New(fleet.Config{
-		Updater: u, Edges: edges, Gather: gather, Rules: b.store.Rules, Now: func() time.Time { return b.now }, Alerts: b.alerts, Open: b.store.Alerts, Quiet: 7 * 24 * time.Hour,
+		Updater: u, Edges: b.store.Edges, Rules: b.store.Rules, Now: func() time.Time { return b.now }, Alerts: b.alerts, Open: b.store.Alerts, Quiet: 7 * 24 * time.Hour,
 		Logger: slog.New(slog.DiscardHandler), Newest: func(context.Context, string, wire.Environment) (int64, string, error) { return 2, "two", nil },
 	})
 }

@@ -24,7 +24,7 @@ func (f *Edges) Report(ctx context.Context, projectID, name string, r wire.EdgeR
 		return wire.EdgeOrders{}, rule.Errorf(rule.CodeInvalid, "the key of the report is not one of the edge %s in project %s", name, projectID)
 	}
 	now := rule.Instant(f.cfg.Now())
-	e, err := f.lookups.get(ctx, projectID, name)
+	e, err := f.cfg.Edges.Get(ctx, projectID, name)
 	fresh := rule.CodeOf(err) == rule.CodeNotFound
 	if err != nil && !fresh {
 		return wire.EdgeOrders{}, err

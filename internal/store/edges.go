@@ -37,8 +37,6 @@ type EdgeReader interface {
 	Names(ctx context.Context, projectID string) ([]string, error)
 	// Get returns an edge, which may be forgotten, or not_found.
 	Get(ctx context.Context, projectID, name string) (Edge, error)
-	// Some returns those of some edges that are stored, in order of name. They may be forgotten.
-	Some(ctx context.Context, projectID string, names []string) ([]Edge, error)
 	// Entries returns up to limit entries of an edge with Seq > after, in order of Seq.
 	Entries(ctx context.Context, projectID, name string, after int64, limit int) ([]AuditEntry, error)
 	// Entry returns the entry of any edge of a project with an id, or not_found.

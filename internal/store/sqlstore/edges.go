@@ -32,12 +32,6 @@ func (t edgeTable) Get(ctx context.Context, projectID, name string) (store.Edge,
 	return e, notFound(err, "edge", name)
 }
 
-// Some implements store.EdgeReader.
-func (t edgeTable) Some(ctx context.Context, projectID string, names []string) ([]store.Edge, error) {
-	in, list := t.d.in("name", names)
-	return many(ctx, t.session, unlocked, "some edges", "SELECT "+edgeColumns+" FROM edges WHERE project_id = ? AND "+in+" ORDER BY name", []any{projectID, list}, edgeFields)
-}
-
 // Entries implements store.EdgeReader.
 func (t edgeTable) Entries(ctx context.Context, projectID, name string, after int64, limit int) ([]store.AuditEntry, error) {
 	return many(ctx, t.session, unlocked, "entries of an edge",

@@ -26,12 +26,6 @@ func testEdges(t *testing.T, f *fixture) {
 			t.Fatal(err)
 		}
 	}
-	if some, err := f.s.Edges.Some(f.ctx, "p", []string{"e1", "none", "e0", "e1", "\x00"}); err != nil || len(some) != 2 || some[0].Name != "e0" || some[1].Name != "e1" || some[1].Key != "k" {
-		t.Errorf("some edges: %+v, %v", some, err)
-	}
-	if some, err := f.s.Edges.Some(f.ctx, "q", []string{"e1"}); err != nil || len(some) != 0 {
-		t.Errorf("some edges of another project: %+v, %v", some, err)
-	}
 	if err := put(store.Edge{ProjectID: "none", Name: "x", Report: []byte{}, Orders: []byte{}}); rule.CodeOf(err) != rule.CodeNotFound {
 		t.Errorf("without the project: %v; want not_found", err)
 	}
