@@ -24,10 +24,10 @@ func Fold(s string) string {
 	return s
 }
 
-// ASCIIForm returns the ASCII letters and digits that a character is another form of, such as e of a wide e and fi of the ligature; empty for
+// ASCIIForm returns the ASCII letters, digits and _ that a character is another form of, such as e of a wide e and fi of the ligature; empty for
 // any other character.
 func ASCIIForm(r rune) string {
-	if r < 0xAA || r > 0x33F && r < 0x1D00 || r >= 0x3400 && r < 0xFB00 { // no forms among them; most of the texts of the world
+	if r < 0xAA || r > 0x33F && r < 0x1D00 || r >= 0x3400 && r < 0xFB00 && !('\ua7f2' <= r && r <= '\ua7f4') { // no forms among them; most of the texts of the world
 		return ""
 	}
 	var buf [utf8.UTFMax]byte

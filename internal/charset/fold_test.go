@@ -2,7 +2,10 @@ package charset
 
 import (
 	"testing"
+	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 func TestFold(t *testing.T) {
@@ -33,4 +36,19 @@ func TestASCIIForm(t *testing.T) {
 			t.Errorf("%q: %q, want %q", r, got, want)
 		}
 	}
+	// What is taken for a character without forms has none.
+	for r := rune(utf8.RuneSelf); r <= unicode.MaxRune; r++ {
+		if form := norm.NFKC.String(string(r)); isASCII(form) && ASCIIForm(r) == "" {
+			t.Errorf("%U is a form of %q", r, form)
+		}
+	}
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] != '_' && !letterOrDigit(s[i]) {
+			return false
+		}
+	}
+	return true
 }

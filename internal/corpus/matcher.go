@@ -58,6 +58,14 @@ func (m *matcher) covers(path string) bool {
 
 // newMatcher returns nil for a block that restricts nothing. It reads names in their normal form, also those of rules that were stored
 // otherwise. A block that cannot be read restricts nothing: a rule that cannot be matched must not be lost in silence.
+// coversAll is covers, for a folder only if the rule surely concerns every file below it.
+func (m *matcher) coversAll(path string) bool {
+	if folder, ok := strings.CutSuffix(path, "/"); ok {
+		return m.exclude.Empty() && (m.paths.Empty() || m.folders.Within(folder))
+	}
+	return m.covers(path)
+}
+
 func newMatcher(a *rule.AppliesTo, key string) *matcher {
 	if a.Empty() {
 		return nil

@@ -276,6 +276,6 @@ func (q *Query) covers(a, b Match) bool {
 		return true
 	}
 	return !slices.ContainsFunc(q.Paths, func(path string) bool {
-		return !a.coverage.matcher.covers(path) && (b.coverage == nil || b.coverage.matcher.covers(path))
+		return !a.coverage.matcher.coversAll(path) && (b.coverage == nil || b.coverage.matcher.covers(path))
 	})
 }

@@ -31,7 +31,7 @@ type half struct {
 // halfNumber numbers the halves of all Texts, since entries remember where their text is.
 var halfNumber atomic.Uint32
 
-// NewTexts makes a Texts that takes at most so many bytes of memory. Nothing is taken before the first text.
+// NewTexts makes a Texts that keeps at most so many bytes; lists that are read keep theirs for as long. Nothing is taken before the first text.
 func NewTexts(limit int, encode func(b []byte, r *rule.Rule) []byte) *Texts {
 	return &Texts{encode: encode, half: limit / 2}
 }
@@ -41,6 +41,14 @@ const lengthBytes = 4
 
 // Of returns the text of the entry's rule. It must not be changed.
 func (t *Texts) Of(e *Entry) []byte {
+	if text := t.kept(e); text != nil {
+		return text
+	}
+	return t.add(e)
+}
+
+// kept returns the text of the entry's rule; nil if there is none, or none any more.
+func (t *Texts) kept(e *Entry) []byte {
 	place := e.text.Load()
 	if at := t.at.Load(); at != nil && place != 0 {
 		for _, h := range [...]*half{&at.newer, &at.older} {
@@ -50,13 +58,16 @@ func (t *Texts) Of(e *Entry) []byte {
 			}
 		}
 	}
-	return t.add(e)
+	return nil
 }
 
 // add encodes the rule and keeps the text.
 func (t *Texts) add(e *Entry) []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if text := t.kept(e); text != nil { // another has added it
+		return text
+	}
 	t.buffer = t.encode(t.buffer[:0], e.Rule)
 	needs := lengthBytes + len(t.buffer)
 	if needs > t.half/64 { // it would push out many others

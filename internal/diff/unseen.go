@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"fmt"
+	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -124,8 +126,26 @@ func (f *File) PointsTo(content []byte) bool {
 	return false
 }
 
-// BringsFolder reports whether a file is a submodule or a link, which bring files below its path.
-func (f *File) BringsFolder() bool { return f.NewMode == linkMode || f.isSubmodule() }
+// BringsFolder reports whether a file is a submodule or a link, which bring files below its path. A link to what by its name is a document of the
+// same tree, such as CLAUDE.md to AGENTS.md, brings none.
+func (f *File) BringsFolder() bool {
+	return f.isSubmodule() || f.NewMode == linkMode && !f.linksToDocument()
+}
+
+// documentEndings are those of files that links often lead to. Folders do not have them.
+var documentEndings = []string{".md", ".mdc", ".txt", ".json", ".yaml", ".yml", ".toml"}
+
+func (f *File) linksToDocument() bool {
+	var target string
+	for _, l := range f.NewLines {
+		if target != "" {
+			return false
+		}
+		target = l.Text
+	}
+	inTree := path.Join(path.Dir(f.Path), target)
+	return !path.IsAbs(target) && inTree != ".." && !strings.HasPrefix(inTree, "../") && slices.Contains(documentEndings, path.Ext(target))
+}
 
 // isSubmodule reports whether a file is a commit of another repository, by its mode or, without one, by its lines.
 func (f *File) isSubmodule() bool {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -153,6 +154,31 @@ func TestModesAndBlobs(t *testing.T) {
 		f := files[i]
 		if got := [4]string{f.OldMode, f.NewMode, f.OldBlob, f.NewBlob}; got != want {
 			t.Errorf("%s: %q, want %q", f.Path, got, want)
+		}
+	}
+}
+
+// A link may bring files below its path, and a document does not.
+func TestLinksThatBringFolders(t *testing.T) {
+	for _, c := range []struct {
+		path, target string
+		brings       bool
+	}{
+		{"CLAUDE.md", "AGENTS.md", false},
+		{"docs/a.md", "../README.md", false},
+		{"docs/a", "b/settings.yaml", false},
+		{"latest", "releases/7", true},
+		{"latest", "releases.md/7", true},
+		{"conf", "conf.d", true},
+		{"docs/a.md", "../../README.md", true},
+		{"a.md", "/etc/x.md", true},
+		{"a.md", "b.md/", true},
+		{"a.md", "b.md\n+c.md", true},
+	} {
+		files, err := Parse("diff --git a/" + c.path + " b/" + c.path + "\nnew file mode 120000\n--- /dev/null\n+++ b/" + c.path + "\n@@ -0,0 +1," +
+			strconv.Itoa(1+strings.Count(c.target, "\n")) + " @@\n+" + c.target + "\n\\ No newline at end of file\n")
+		if err != nil || len(files) != 1 || files[0].BringsFolder() != c.brings {
+			t.Errorf("%s to %s: %v, want %v; %v", c.path, c.target, !c.brings, c.brings, err)
 		}
 	}
 }

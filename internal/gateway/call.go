@@ -31,9 +31,9 @@ func Evaluated(method string) bool {
 		if unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
 			return -1
 		}
-		return unicode.ToLower(r)
+		return r
 	}, method)
-	return slices.Contains(Methods, plain)
+	return slices.ContainsFunc(Methods, func(m string) bool { return strings.EqualFold(m, plain) })
 }
 
 // Call is a request to an MCP server that is evaluated: a call of a tool, or a resource or a prompt that is asked for.

@@ -58,7 +58,7 @@ func TestParseRefusesTwoReadings(t *testing.T) {
 
 // Some servers take other spellings of a method for it, and so such a request must not pass as one that is not evaluated.
 func TestOtherSpellingsOfAMethodAreEvaluated(t *testing.T) {
-	for _, method := range []string{"Tools/Call", " tools/call", "tools/call\n", "tools/call\x00", "tools\u200b/call", "RESOURCES/READ", "prompts/Get"} {
+	for _, method := range []string{"Tools/Call", " tools/call", "tools/call\n", "tools/call\x00", "tools\u200b/call", "RESOURCES/READ", "prompts/Get", "tool\u017f/call"} {
 		if !Evaluated(method) {
 			t.Errorf("%q passes", method)
 		}

@@ -34,6 +34,9 @@ type drained struct {
 // maxLine bounds a line of input, in bytes: more than any request that the API takes.
 const maxLine = 64 << 20
 
+// longLine is how many bytes of memory are kept for the next lines.
+const longLine = 1 << 20
+
 // chunkSize is how many bytes are read at a time.
 const chunkSize = 32 << 10
 
@@ -64,7 +67,9 @@ func (d *drained) Read(p []byte) (int, error) {
 // fill reads once, and passes on the lines that it completes.
 func (d *drained) fill() {
 	n, err := d.in.Read(d.chunk)
-	d.ready = d.ready[:0]
+	if d.ready = d.ready[:0]; cap(d.ready) > longLine {
+		d.ready = nil
+	}
 	rest := d.chunk[:n]
 	for at := bytes.IndexByte(rest, '\n'); at >= 0; at = bytes.IndexByte(rest, '\n') {
 		d.pass(append(d.line, rest[:at+1]...))
@@ -78,6 +83,9 @@ func (d *drained) fill() {
 	if err != nil {
 		d.pass(d.line)
 		d.line, d.err = nil, err
+	}
+	if cap(d.line) > longLine {
+		d.line = bytes.Clone(d.line)
 	}
 }
 
@@ -108,6 +116,9 @@ func (d *drained) pass(line []byte) {
 
 // answer writes an answer of this side. Where nobody takes it, nobody takes the next one either.
 func (d *drained) answer(lines []byte) {
+	if len(lines) == 0 {
+		return // to notifications
+	}
 	d.writing.Lock()
 	defer d.writing.Unlock()
 	_, _ = d.out.Write(lines)
