@@ -1,6 +1,8 @@
 package app
 
 import (
+	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 
@@ -11,15 +13,19 @@ import (
 	"tenet/internal/sso"
 )
 
-// CheckFiles reads the files that the settings name, as a server does when it starts, and returns what is wrong with them. Each error begins with
-// the name of its setting.
-func CheckFiles(cfg config.Config, env func(string) string) []error {
-	var wrong []error
+// CheckFiles reads the files that the settings name, as a server does when it starts. It returns what is wrong with their contents, and which of them
+// do not exist or may not be read, as the files of another machine or user. Each error begins with the name of its setting.
+func CheckFiles(cfg config.Config, env func(string) string) (wrong, unread []error) {
 	add := func(err error) bool {
-		if err != nil {
+		switch {
+		case err == nil:
+			return true
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+			unread = append(unread, err)
+		default:
 			wrong = append(wrong, err)
 		}
-		return err == nil
+		return false
 	}
 	readable := true
 	for _, file := range []struct{ setting, path string }{{"tls_cert", cfg.TLSCert}, {"tls_key", cfg.TLSKey}, {"tls_client_ca", cfg.TLSClientCA}} {
@@ -36,7 +42,7 @@ func CheckFiles(cfg config.Config, env func(string) string) []error {
 	add(err)
 	_, err = readPolicy(cfg.AuditPolicy)
 	add(err)
-	return wrong
+	return wrong, unread
 }
 
 // canOpen returns an error about the file of a setting that cannot be opened for reading. No path is no error.

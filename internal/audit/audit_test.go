@@ -463,6 +463,12 @@ func TestVerifyInParts(t *testing.T) {
 		if _, _, problems := inParts(wire.AuditHead{Seq: 100, Hash: noted[0].PrevHash}); len(problems) != 1 || problems[0].Seq != 100 {
 			t.Errorf("problems %v, want that entry 100 has another hash", problems)
 		}
+		for _, limit := range []int{1, 7, 501} {
+			r, err := audit.VerifyPart(t.Context(), s.Audit, "p", wire.AuditHead{}, wire.AuditHead{}, limit)
+			if err != nil || r.Entries != int64(limit) || r.Next == nil || r.Next.Seq != int64(limit) {
+				t.Errorf("a limit of %d: %+v, %v", limit, r, err)
+			}
+		}
 		s.tamper(t, "UPDATE audit_entries SET actor = 'eve' WHERE seq = 700")
 		if _, total, problems := inParts(wire.AuditHead{}); total != entries || len(problems) != 1 || problems[0].Seq != 700 {
 			t.Errorf("%d entries, problems %v, want the one of entry 700", total, problems)

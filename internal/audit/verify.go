@@ -27,8 +27,8 @@ func Verify(ctx context.Context, r store.AuditReader, projectID string, expect w
 	return VerifyPart(ctx, r, projectID, wire.AuditHead{}, expect, 0)
 }
 
-// VerifyPart is [Verify] for the entries after an entry up to which the chain was verified before, at most about limit of them; all if
-// limit is 0. If it ends before the head, the report says where to go on. An expected head must be behind the verified part, or its end.
+// VerifyPart is [Verify] for the entries after an entry up to which the chain was verified before, at most limit of them; all if
+// limit is 0. Only a part that reaches the head as it was at its start may have more, those appended since. If it ends before the head, the report says where to go on. An expected head must be behind the verified part, or its end.
 func VerifyPart(ctx context.Context, r store.AuditReader, projectID string, verified, expect wire.AuditHead, limit int) (*wire.AuditReport, error) {
 	head, err := r.Head(ctx, projectID)
 	if err != nil {

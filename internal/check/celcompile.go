@@ -49,7 +49,7 @@ func compileExpression(problems *rule.Problems, field, source string) *expressio
 	c.ast = checked.NativeRep()
 	root := ast.NavigateAST(c.ast)
 	e := &expression{short: shorten(source), calls: map[int64]*calledOn{}}
-	e.cut = strings.HasSuffix(e.short, "...") && !strings.HasSuffix(strings.TrimSpace(source), "...")
+	e.cut = len(e.short) < len(text.OneLine(source))
 	c.walk(e, root, 0)
 	if c.failed() {
 		return nil

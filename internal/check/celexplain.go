@@ -160,7 +160,7 @@ const maxShort = 200 // bytes of an expression or an error in a message
 
 // shorten puts an expression on one line and cuts it.
 func shorten(source string) string {
-	return text.Fit(strings.Join(strings.Fields(source), " "), maxShort, "...")
+	return text.Fit(text.OneLine(source), maxShort, "...")
 }
 
 // misses describes an expression that has its result only because it reads the diff and the subject has whole files instead, or the

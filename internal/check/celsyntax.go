@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"tenet/internal/text"
@@ -72,7 +73,7 @@ func (x *explaining) explain(i issue) issue {
 	case unreadable.MatchString(m):
 		i.message = x.character(&i, unreadable.FindStringSubmatch(m)[1])
 	case lacking.MatchString(m):
-		i.message = x.unclosed()
+		i.message = x.missing(&i, lacking.FindStringSubmatch(m)[1])
 	case unexpected.MatchString(m):
 		found := unexpected.FindStringSubmatch(m)
 		i.message = x.order(&i, found[1], found[2])
@@ -95,6 +96,12 @@ func (x *explaining) explain(i issue) issue {
 
 // character explains a character that begins no token.
 func (x *explaining) character(i *issue, what string) string {
+	switch r, _ := utf8.DecodeRuneInString(what); {
+	case r > 127 && unicode.IsSpace(r):
+		return fmt.Sprintf("%U is a space that is not a plain one; type it again", r)
+	case unicode.Is(unicode.Cf, r):
+		return fmt.Sprintf("%U is a character that does not show; delete it", r)
+	}
 	what = strings.TrimSpace(what)
 	before := x.before(i)
 	switch {
@@ -131,6 +138,7 @@ func (x *explaining) character(i *issue, what string) string {
 func (x *explaining) order(i *issue, token, expected string) string {
 	last, lastAt := x.wordBefore(i)
 	low := strings.ToLower(token)
+	closes := token == ")" || token == "]" || token == "}"
 	switch {
 	case token == "<EOF>":
 		return x.ended(i, expected)
@@ -152,8 +160,15 @@ func (x *explaining) order(i *issue, token, expected string) string {
 		return "<> is no operator; write !="
 	case token == "=" || token == "==":
 		return "a value is missing before " + token
-	case strings.Contains(")]}", token):
+	case expected == "':'":
+		return x.colon(i)
+	case closes && strings.Contains(expected, "IDENTIFIER"):
+		return "a value is missing before " + token
+	case closes && x.open(i) == nil:
 		return fmt.Sprintf("%s closes nothing; no bracket is open here", token)
+	case closes && closing[x.open(i).char] != token[0]:
+		open := x.open(i)
+		return fmt.Sprintf("%s does not close the %c at %d:%d; %c does", token, open.char, open.line, open.column, closing[open.char])
 	case strings.HasSuffix(x.before(i), "'"), strings.HasSuffix(x.before(i), `"`):
 		return "the text ends at the quote before this; for a quote within a text use the other kind of quote around it"
 	case strings.Contains(expected, "IDENTIFIER"):
@@ -169,35 +184,59 @@ func (x *explaining) ended(i *issue, expected string) string {
 		i.line, i.column = 1, 1
 		return "the expression is empty"
 	case expected == "':'":
-		return "the ? has no other side; write condition ? one : other"
-	case x.open() != nil:
+		return x.colon(i)
+	case x.open(nil) != nil:
 		return x.unclosed()
 	}
 	return "the expression ends where a value should follow"
+}
+
+// colon explains a missing colon: of the innermost ? that has no other side, or of a key of a map.
+func (x *explaining) colon(i *issue) string {
+	if open := x.open(i); open != nil && open.char == '{' && open.asks == 0 {
+		return fmt.Sprintf(": is missing; write key: value between the brackets of the { at %d:%d", open.line, open.column)
+	}
+	return "the ? has no other side; write condition ? one : other"
+}
+
+// missing explains a character that the grammar has at the place of an issue and the expression does not.
+func (x *explaining) missing(i *issue, char string) string {
+	switch {
+	case char == ":":
+		return x.colon(i)
+	case strings.Contains(")]}", char) && x.open(nil) != nil:
+		return x.unclosed()
+	}
+	return char + " is missing here"
 }
 
 // bracket is an opening bracket of an expression.
 type bracket struct {
 	char         byte
 	line, column int
+	asks         int // the ? directly in it whose : has not come
 }
 
 // closing are the brackets that close others.
 var closing = map[byte]byte{'(': ')', '[': ']', '{': '}'}
 
-// unclosed explains a missing bracket.
+// unclosed explains that the innermost open bracket, which there must be, is never closed.
 func (x *explaining) unclosed() string {
-	open := x.open()
-	if open == nil {
-		return "a bracket is missing"
-	}
+	open := x.open(nil)
 	return fmt.Sprintf("%c is missing: the %c at %d:%d is never closed", closing[open.char], open.char, open.line, open.column)
 }
 
-// open returns the innermost bracket that nothing closes, or nil. Brackets in texts and comments do not count.
-func (x *explaining) open() *bracket {
+// open returns the innermost bracket that nothing closes before the place of an issue, or in the whole expression if end is nil. It returns nil if
+// none is open. Brackets in texts and comments do not count.
+func (x *explaining) open(end *issue) *bracket {
 	var stack []bracket
 	for n, line := range x.lines {
+		if end != nil && n+1 > end.line {
+			break
+		}
+		if end != nil && n+1 == end.line {
+			line = x.before(end)
+		}
 		quote := byte(0)
 		for at := 0; at < len(line); at++ {
 			c := line[at]
@@ -213,9 +252,14 @@ func (x *explaining) open() *bracket {
 			case c == '/' && strings.HasPrefix(line[at:], "//"):
 				at = len(line)
 			case closing[c] != 0:
-				stack = append(stack, bracket{c, n + 1, utf8.RuneCountInString(line[:at]) + 1})
-			case len(stack) > 0 && c == closing[stack[len(stack)-1].char]:
+				stack = append(stack, bracket{char: c, line: n + 1, column: utf8.RuneCountInString(line[:at]) + 1})
+			case len(stack) == 0:
+			case c == closing[stack[len(stack)-1].char]:
 				stack = stack[:len(stack)-1]
+			case c == '?':
+				stack[len(stack)-1].asks++
+			case c == ':':
+				stack[len(stack)-1].asks = max(0, stack[len(stack)-1].asks-1)
 			}
 		}
 	}

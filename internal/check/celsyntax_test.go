@@ -34,6 +34,22 @@ func TestErrorsOfExpressionsArePlain(t *testing.T) {
 		{"facts.a == ')' && (facts.b == 2 && // (\n facts.c == 3", []string{"2:14: ) is missing: the ( at 1:19 is never closed (after `facts.c == 3`)"}},
 		{"facts.a in ['a', 'b'", []string{"1:21: ] is missing: the [ at 1:12 is never closed (after `facts.a in ['a', 'b'`)"}},
 		{"facts.a == 1)", []string{"1:13: ) closes nothing; no bracket is open here (at `)`)"}},
+		{"(facts.a == )", []string{"1:13: a value is missing before ) (at `)`)"}},
+		{"size(facts.a, )", []string{"1:15: a value is missing before ) (at `)`)"}},
+		{"facts[]", []string{"1:7: a value is missing before ] (at `]`)"}},
+		{"[1, 2)", []string{"1:6: ) does not close the [ at 1:1; ] does (at `)`)"}},
+		{"facts.a == (1\n  + [')', 2)", []string{"2:12: ) does not close the [ at 2:5; ] does (at `)`)"}},
+		{"(facts.a == 1) && facts.b])", []string{"1:26: ] closes nothing; no bracket is open here (at `])`)"}},
+		{"facts.a > 1 ? true false", []string{"1:20: the ? has no other side; write condition ? one : other (at `false`)"}},
+		{"(facts.a ? 1)", []string{"1:13: the ? has no other side; write condition ? one : other (at `)`)"}},
+		{"{facts.a ? 1}", []string{"1:13: the ? has no other side; write condition ? one : other (at `}`)"}},
+		{"{facts.a ? 1 : 2}", []string{"1:17: : is missing; write key: value between the brackets of the { at 1:1 (at `}`)"}},
+		{"{'a' 1}", []string{"1:6: : is missing; write key: value between the brackets of the { at 1:1 (at `1}`)"}},
+		{"facts.a ? {'a' 1} : 2", []string{"1:16: : is missing; write key: value between the brackets of the { at 1:11 (at `1} : 2`)"}},
+		{"{'a'", []string{"1:5: : is missing; write key: value between the brackets of the { at 1:1 (after `{'a'`)"}},
+		{"facts.a ==\u00a05", []string{"1:11: U+00A0 is a space that is not a plain one; type it again (at `5`)"}},
+		{"facts.a ==\u200b5", []string{"1:11: U+200B is a character that does not show; delete it (at `\u200b5`)"}},
+		{"facts.ä == 5", []string{"1:7: \"ä\" cannot be in a name; write facts[\"...\"] for a fact with such a name (at `ä == 5`)"}},
 		{"facts.a ==", []string{"1:11: the expression ends where a value should follow (after `facts.a ==`)"}},
 		{"facts.a ? 1", []string{"1:12: the ? has no other side; write condition ? one : other (after `facts.a ? 1`)"}},
 		{" ", []string{"1:1: the expression is empty"}},
@@ -73,6 +89,26 @@ func TestErrorsOfExpressionsArePlain(t *testing.T) {
 		}
 		if strings.Join(got, "\n") != strings.Join(tc.want, "\n") {
 			t.Errorf("%q:\n got %q\nwant %q", tc.source, got, tc.want)
+		}
+	}
+}
+
+// A long expression is cut in messages, whatever its end is, so a verdict that it holds does not repeat a part of it.
+func TestLongExpressionsAreNotRepeated(t *testing.T) {
+	long := strings.Repeat("facts.amount == 1 || ", 40) + "true"
+	for source, want := range map[string]string{
+		"true // ...":          "the check holds: true // ...",
+		"true // a\n   // ...": "the check holds: true // a // ...",
+		long:                   "the check holds",
+		long + " // ...":       "the check holds",
+	} {
+		var problems rule.Problems
+		e := compileExpression(&problems, "check.cel", source)
+		if e == nil {
+			t.Fatalf("%q: %v", source, problems.Err("wrong"))
+		}
+		if e.kept != want {
+			t.Errorf("%q: %q, want %q", source, e.kept, want)
 		}
 	}
 }

@@ -28,7 +28,7 @@ type configCheckCommand struct {
 
 func (configCheckCommand) Help() string {
 	return `Reads the file, the environment and the files that settings name, such as tls_cert, as tenet serve does, and starts nothing. Exit code 2 if
-something is wrong.
+something is wrong. A file that does not exist or may not be read here is a warning, since it may be on the machine of the server.
 
     tenet config check
     tenet config check deploy/tenet.yaml`
@@ -43,14 +43,20 @@ func (k *configCheckCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	if wrong := app.CheckFiles(cfg, s.env); len(wrong) > 0 {
+	wrong, unread := app.CheckFiles(cfg, s.env)
+	var warnings []string
+	for _, err := range unread {
+		warnings = append(warnings, cfg.Located(err).Error())
+		s.note("warning: %s", line(warnings[len(warnings)-1]))
+	}
+	if len(wrong) > 0 {
 		for i := range wrong {
 			wrong[i] = cfg.Located(wrong[i])
 		}
 		return errors.Join(wrong...)
 	}
 	set := slices.DeleteFunc(cfg.InForce(), func(v config.Value) bool { return v.Source == config.Default })
-	right := checkedSettings{File: cfg.ReadFrom(), Set: len(set), Settings: len(config.Settings())}
+	right := checkedSettings{File: cfg.ReadFrom(), Set: len(set), Settings: len(config.Settings()), Warnings: warnings}
 	return show(s, k.output, right, nil, func(s *session, c checkedSettings) error {
 		_, err := fmt.Fprintf(s.out, "the settings are right: %s read, %d of %d set\n", cmp.Or(c.File, "no file"), c.Set, c.Settings)
 		return err
@@ -59,9 +65,10 @@ func (k *configCheckCommand) Run(s *session) error {
 
 // checkedSettings is the JSON of settings without an error.
 type checkedSettings struct {
-	File     string `json:"file,omitempty"`
-	Set      int    `json:"set"`
-	Settings int    `json:"settings"`
+	File     string   `json:"file,omitempty"`
+	Set      int      `json:"set"`
+	Settings int      `json:"settings"`
+	Warnings []string `json:"warnings,omitempty"` // files that could not be read here
 }
 
 type configShowCommand struct {

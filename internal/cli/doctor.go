@@ -55,9 +55,12 @@ func (k *doctorCommand) Run(ctx context.Context, s *session) error {
 			d.add("settings", partWrong, "%s", text)
 		}
 	} else {
-		wrong := app.CheckFiles(cfg, s.env)
+		wrong, unread := app.CheckFiles(cfg, s.env)
 		for _, err := range wrong {
 			d.add("settings", partWrong, "%s", cfg.Located(err))
+		}
+		for _, err := range unread {
+			d.add("settings", partNote, "%s", cfg.Located(err))
 		}
 		if len(wrong) == 0 {
 			d.add("settings", partOK, "%s", cmp.Or(cfg.ReadFrom(), "no file; defaults and the environment"))

@@ -69,17 +69,32 @@ func TestDoctorNamesReplicas(t *testing.T) {
 	}
 }
 
-// The files that settings name are read too, and all that is wrong with them is said with the line of its setting.
+// The files that settings name are read too, and all that is wrong with them is said with the line of its setting. Files of another machine are no
+// fault, but the check says that it has not read them.
 func TestConfigCheckReadsTheFilesOfSettings(t *testing.T) {
 	dir := t.TempDir()
 	settings, key := filepath.Join(dir, "t.yaml"), filepath.Join(dir, "key.pem")
 	put(t, settings, "listen: 127.0.0.1:0\ntls_cert: "+filepath.Join(dir, "none.pem")+"\ntls_key: "+key+"\nagents_file: "+filepath.Join(dir, "agents.yaml")+"\n")
 	put(t, key, "no key")
 	code, out, errs := run(t, "", "config", "check", settings)
-	for _, want := range []string{settings + ":2: tls_cert: ", settings + ":4: agents_file: ", "none.pem: no such file"} {
-		if code != exitFailed || !strings.Contains(errs, want) {
+	for _, want := range []string{"warning: " + settings + ":2: tls_cert: ", "warning: " + settings + ":4: agents_file: ", "none.pem: no such file"} {
+		if code != 0 || !strings.Contains(out, "the settings are right") || !strings.Contains(errs, want) {
 			t.Errorf("config check exits with %d and prints %q and %q; want %q", code, out, errs, want)
 		}
+	}
+	if code, out, errs = run(t, "", "config", "check", settings, "--json"); code != 0 || !strings.Contains(out, `"warnings": [`) {
+		t.Errorf("config check --json exits with %d and prints %q and %q", code, out, errs)
+	}
+	_, out, errs = run(t, "", "doctor", "--config", settings, "--data", filepath.Join(dir, "data"), "--json")
+	if !strings.Contains(out, `"state": "note",
+      "text": "`+settings+":2: tls_cert: ") || strings.Contains(out, `"part": "settings",
+      "state": "wrong"`) {
+		t.Errorf("doctor prints %s %s", out, errs)
+	}
+	// Contents that are wrong are errors, also beside a file that is not here.
+	put(t, filepath.Join(dir, "agents.yaml"), "agents: none\n")
+	if code, out, errs = run(t, "", "config", "check", settings); code != exitFailed || !strings.Contains(errs, "warning: "+settings+":2: ") || strings.Contains(errs, "warning: "+settings+":4: ") {
+		t.Errorf("with agents that cannot be read, config check exits with %d and prints %q and %q", code, out, errs)
 	}
 	put(t, filepath.Join(dir, "none.pem"), "no certificate")
 	put(t, filepath.Join(dir, "agents.yaml"), "agents: []\n")

@@ -72,15 +72,15 @@ func (k *evalCommand) Run(ctx context.Context, s *session) error {
 		return errors.New("eval asks the model itself; it goes without --server, --key, --project, --data and --database-url")
 	}
 	for _, name := range k.More {
-		if name == "-" || strings.HasSuffix(name, ".json") {
-			return fmt.Errorf("%s is no file of cases; --json prints the report, and --report %s writes it", name, name)
+		if name == "-" || k.JSON && strings.HasSuffix(name, ".json") {
+			return fmt.Errorf("%s is no name for --json, which prints the report; --report %s writes it, and --cases %s reads cases", name, name, name)
 		}
 	}
 	if k.json() {
 		k.Report = cmp.Or(k.Report, "-")
 	}
-	if k.Report == "-" && k.Markdown == "-" {
-		return errors.New("JSON and Markdown cannot both go to the output; name a file for one of them with --report or --markdown")
+	if k.Markdown == "-" && (k.json() || k.Report == "-") {
+		return errors.New("JSON and Markdown cannot both go to the output; name a file for the Markdown with --markdown")
 	}
 	old, err := k.before()
 	if err != nil {

@@ -140,6 +140,10 @@ func TestEvalWithoutAModelAbstainsAndSaysSo(t *testing.T) {
 			t.Errorf("exits with %d, %q and\n%s", code, errs, out)
 		}
 	}
+	named := casesFile(t, "two.json", strings.ReplaceAll(evalCases, `"id":"`, `"id":"y`))
+	if code, out, errs := runIn(t.Context(), t, "", nil, "eval", "--cases", one, two, named); code != 0 || !strings.Contains(out, "9 cases") {
+		t.Errorf("a further file named .json: exits with %d, %q and\n%s", code, errs, out)
+	}
 	if _, out, _ := runIn(t.Context(), t, "", nil, "eval", "--cases", one, two, "--limit", "4"); !strings.Contains(out, "4 cases") {
 		t.Errorf("a limit of 4 gives\n%s", out)
 	}
@@ -153,20 +157,22 @@ func TestEvalSaysWhatItCannotDo(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no cases":     {nil, "--cases"},
-		"no file":      {[]string{"--cases", "/no/such/file"}, "/no/such/file"},
-		"empty file":   {[]string{"--cases", casesFile(t, "e.jsonl", "\n")}, "hold no cases"},
-		"bad line":     {[]string{"--cases", casesFile(t, "b.jsonl", "nope")}, "b, line 1"},
-		"twice":        {[]string{"--cases", cases, cases}, "two cases have the id"},
-		"repeat":       {[]string{"--cases", cases, "--repeat", "0"}, "at least 1"},
-		"a server":     {[]string{"--cases", cases, "--server", "http://localhost"}, "goes without --server"},
-		"triage":       {[]string{"--cases", cases, "--triage=-1"}, "at least 0"},
-		"bad model":    {[]string{"--cases", cases, "--model", "gpt"}, "write provider:model"},
-		"bad key":      {[]string{"--cases", cases, "--model", "openai:tiny"}, "check OPENAI_API_KEY"},
-		"both":         {[]string{"--cases", cases, "--json", "--markdown", "-"}, "cannot both"},
-		"old --json":   {[]string{"--cases", cases, "--json", "new.json"}, "--report new.json writes it"},
-		"no report":    {[]string{"--cases", cases, "--compare", cases}, "no report"},
-		"other report": {[]string{"--cases", cases, "--model", "none", "--compare", casesFile(t, "r.json", `{"version":1}`)}, "no case in common"},
+		"no cases":           {nil, "--cases"},
+		"no file":            {[]string{"--cases", "/no/such/file"}, "/no/such/file"},
+		"empty file":         {[]string{"--cases", casesFile(t, "e.jsonl", "\n")}, "hold no cases"},
+		"bad line":           {[]string{"--cases", casesFile(t, "b.jsonl", "nope")}, "b, line 1"},
+		"twice":              {[]string{"--cases", cases, cases}, "two cases have the id"},
+		"repeat":             {[]string{"--cases", cases, "--repeat", "0"}, "at least 1"},
+		"a server":           {[]string{"--cases", cases, "--server", "http://localhost"}, "goes without --server"},
+		"triage":             {[]string{"--cases", cases, "--triage=-1"}, "at least 0"},
+		"bad model":          {[]string{"--cases", cases, "--model", "gpt"}, "write provider:model"},
+		"bad key":            {[]string{"--cases", cases, "--model", "openai:tiny"}, "check OPENAI_API_KEY"},
+		"both":               {[]string{"--cases", cases, "--json", "--markdown", "-"}, "cannot both"},
+		"both, and a report": {[]string{"--cases", cases, "--json", "--report", filepath.Join(t.TempDir(), "r.json"), "--markdown", "-"}, "cannot both"},
+		"both, by --report":  {[]string{"--cases", cases, "--report", "-", "--markdown", "-"}, "cannot both"},
+		"old --json":         {[]string{"--cases", cases, "--json", "new.json"}, "--report new.json writes it"},
+		"no report":          {[]string{"--cases", cases, "--compare", cases}, "no report"},
+		"other report":       {[]string{"--cases", cases, "--model", "none", "--compare", casesFile(t, "r.json", `{"version":1}`)}, "no case in common"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			environ := []string{"OPENAI_BASE_URL=" + refuses.URL}

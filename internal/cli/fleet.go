@@ -60,7 +60,11 @@ func printFleet(s *session, f wire.Fleet) error {
 		return err
 	}
 	for _, r := range f.Rollout {
-		s.note("%s: %d of %s at bundle %d", r.Environment, r.Current, amount(r.Edges, "edge"), r.BundleSeq)
+		verb := "have"
+		if r.Current == 1 {
+			verb = "has"
+		}
+		s.note("%s: %d of %d edges %s bundle %d", r.Environment, r.Current, r.Edges, verb, r.BundleSeq)
 	}
 	return nil
 }

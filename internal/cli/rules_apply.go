@@ -360,7 +360,11 @@ func printPlan(s *session, r *rule.ImportResult) error {
 			s.dim(fmt.Sprintf("(revision %d waits already)", ch.Revision)))
 	}
 	if changes(r) == 0 && len(r.Waiting) == 0 {
-		fmt.Fprintf(&b, "No changes: %s as the files say.\n", amount(r.Unchanged, "rule"))
+		verb := "are"
+		if r.Unchanged == 1 {
+			verb = "is"
+		}
+		fmt.Fprintf(&b, "No changes: %s %s as the files say.\n", amount(r.Unchanged, "rule"), verb)
 	} else {
 		fmt.Fprintln(&b, tally(r))
 	}

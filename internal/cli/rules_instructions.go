@@ -136,14 +136,20 @@ func (k *rulesExportCommand) noteOlder(s *session, names []string) error {
 		if !slices.ContainsFunc(names, func(name string) bool { return path.Dir(name) == path.Dir(pattern) }) {
 			continue
 		}
-		older, err := filepath.Glob(filepath.Join(k.Output, filepath.FromSlash(pattern)))
+		dir := filepath.Join(k.Output, filepath.FromSlash(path.Dir(pattern)))
+		files, err := os.ReadDir(dir)
 		if err != nil {
 			return err
 		}
-		for _, name := range older {
-			if slices.Contains(names, path.Join(path.Dir(pattern), filepath.Base(name))) {
+		for _, file := range files {
+			older, err := path.Match(path.Base(pattern), file.Name())
+			if err != nil {
+				return err
+			}
+			if !older || slices.Contains(names, path.Join(path.Dir(pattern), file.Name())) {
 				continue
 			}
+			name := filepath.Join(dir, file.Name())
 			if have, err := os.ReadFile(name); err == nil && bytes.Contains(have, written) {
 				s.note("%s is of an earlier export, and assistants read it too; delete it if its rules are elsewhere now", name)
 			}

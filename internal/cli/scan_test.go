@@ -149,6 +149,18 @@ func TestExportAndScanGiveTheSameRules(t *testing.T) {
 		return out
 	}
 	ok("rules", "apply", rules, "--yes")
+	if plan := ok("rules", "apply", rules, "--yes"); !strings.Contains(plan, "No changes: 4 rules are as the files say.") {
+		t.Errorf("rules that are there already: %s", plan)
+	}
+	for _, folder := range []string{"out[", "app/[slug]"} { // the name of a folder is no pattern
+		out := filepath.Join(dir, folder)
+		ok("rules", "export", "--format", "cursor", "-o", out)
+		older := filepath.Join(out, ".cursor", "rules", "tenet-older.mdc")
+		put(t, older, string(written))
+		if code, _, errs := runIn(t.Context(), t, "", environ, "rules", "export", "--format", "cursor", "-o", out); code != 0 || !strings.Contains(errs, older+" is of an earlier export") {
+			t.Errorf("a second export into %s: %d %s", folder, code, errs)
+		}
+	}
 	for _, format := range []string{"agents.md", "cursor"} {
 		out := filepath.Join(dir, "out-"+format)
 		ok("rules", "export", "--format", format, "-o", out)
