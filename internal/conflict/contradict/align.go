@@ -175,7 +175,7 @@ func wider(a, b *norm.Clause) (Finding, bool) {
 	}
 	y, ok := limit(bound)
 	x := single(free)
-	if !ok || x == nil || x.Unit != y.Unit {
+	if !ok || x == nil || x.Unit != y.Unit || x.Hours(&y) {
 		return Finding{}, false
 	}
 	beyond := func(x, y float64) bool { return x > y && !math.IsInf(x, 0) && !math.IsInf(y, 0) }

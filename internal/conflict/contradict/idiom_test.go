@@ -29,6 +29,12 @@ func TestIdioms(t *testing.T) {
 		{"Reports must be sent within one day.", "Reports must be sent within one week.", true},
 		{"Reports must be sent within one day.", "Reports must be sent within 24 hours.", false},
 		{"The shop closes at 18:00.", "The shop must stay open until 20:00.", true},
+		{"The bar opens at 18:00.", "The bar closes at 02:00.", false}, // after midnight
+		{"The bar may open at 18:00.", "The bar closes at 02:00.", false},
+		{"The bar must be open from 18:00.", "The bar must stay open until 02:00.", false},
+		{"The bar opens at 18:00.", "The bar opens at 17:00.", true},
+		{"The bar closes at 02:00.", "The bar closes at 01:00.", true},
+		{"The bar closes at 23:00.", "The bar must not be open after 22:00.", true},
 		{"Answers must be sent within half a day.", "Answers must be sent within 12 hours.", false},
 		{"Answers must be sent within half a day.", "Answers must be sent within two days.", true},
 		{"Backups must be kept for at most half a year.", "Backups must be kept for at least nine months.", true},
