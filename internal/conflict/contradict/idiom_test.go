@@ -43,6 +43,7 @@ func TestIdioms(t *testing.T) {
 		{"Meetings must take at least a full hour.", "Meetings must take 90 minutes.", false},
 		{"Meetings must take at least one full hour.", "Meetings must take half an hour.", true},
 		{"Publish the full minutes of the meeting.", "Publish the 20 minutes of the meeting.", false},
+		{"Only managers may approve orders above 500 EUR within 3 days.", "Interns may, within 2 days, approve orders above 400 EUR.", true},
 		{"Refunds must be paid within 10 days.", "Refunds must only be paid after 14 days.", true},
 		{"Nobody enters the vault.", "Guards may enter the vault.", true},
 		{"Invoices must be approved before payment.", "Invoices may be sent without approval.", false},
