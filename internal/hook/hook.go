@@ -86,7 +86,7 @@ type Reader func(payload []byte) (Question, error)
 // show the hook another command than the one that its tool runs.
 type object map[string]json.RawMessage
 
-// thePayload is what an error calls the payload itself.
+// thePayload names the payload itself in errors.
 const thePayload = "the payload of the tool"
 
 // readObject refuses names that occur twice, at any depth: the tool may act on the other value. Its error says what it read.

@@ -64,8 +64,8 @@ const maxMixedID = 32
 // plainPart has the form of a part of an id that is no piece of a random key: words and numbers in one case, also several with / or + between them.
 var plainPart = regexp.MustCompile(`^(?:[A-Z]?[a-z]*|[a-z0-9]*|[A-Z0-9]*)(?:[/+](?:[A-Z]?[a-z]*|[a-z0-9]*|[A-Z0-9]*))*$`)
 
-// mixedBytes returns how many bytes of an id are in parts that may be pieces of a random key. The parts are what -._:= separate; / and + are digits of
-// base64, so they separate only what is plain.
+// mixedBytes returns how many bytes of an id are in parts that may be pieces of a random key. The marks -._:= separate parts; / and + are digits of
+// base64, so they separate only plain parts.
 func mixedBytes(id string) int {
 	n := 0
 	for part := range strings.FieldsFuncSeq(id, func(c rune) bool { return strings.ContainsRune("-._:=", c) }) {
