@@ -94,9 +94,11 @@ func TestRequestID(t *testing.T) {
 		"abc-123": true, "00-4bf92f3577b34da6a3ce929d0e0e4736-01": true, "": false, "two words": false,
 		strings.Repeat("x", 65): false, "<script>": false, "a\"b": false,
 		"Root=1-67891233-abcdef012345678912345678": true, "0ujtsYcgvSTl8PAuAdqWYSMnLOv": true, "0198c5f2-7c3d-7e4f-8a5b-6c7d8e9f0a1b": true,
+		"Checkout-550e8400-e29b-41d4-a716-446655440000": true, "checkoutService-550e8400-e29b-41d4-a716-446655440000": true, "Web/4bf92f3577b34da6a3ce929d0e0e4736": true, "a+b/c": true, "/a": false,
 		// What may be a secret is neither answered nor logged.
 		"tnt_3q2Fbb8rT1": false, "TNT_ABC": false, "whsec_abc": false, "sk-proj-abcdef": false, "ghp_abcdefghij": false, "AKIAIOSFODNN7EXAMPLE": false,
 		"eyJhbGciOi.eyJzdWIiOi.c2lnbmF0dXJl": false, "abcdefgh1.ijklmnop2.qrstuvwx3": false, "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY": false,
+		"wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY": false, "q3Jb8Xk-0Rt7Yv2Lm9Wz5-Hc4Nd6Pf1Gs8Qa3": false,
 	} {
 		got := n.call("GET", "/health", nil, "X-Request-Id", id).header.Get("X-Request-Id")
 		if (got == id) != kept || got == "" {

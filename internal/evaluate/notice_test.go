@@ -1,6 +1,7 @@
 package evaluate_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,7 +47,7 @@ func TestNamesThatNothingKnowsAreReported(t *testing.T) {
 	} {
 		for range 2 { // kept by the view
 			got := aboutNames(e.run(t, c.in))
-			if strings.Join(got, "\n") != strings.Join(c.want, "\n") {
+			if strings.Join(got, "\n") != strings.Join(c.want, "\n") || slices.ContainsFunc(got, func(notice string) bool { return !rule.UnknownName(notice) }) {
 				t.Errorf("%s: notices %q, want %q", name, got, c.want)
 			}
 		}
@@ -56,7 +57,7 @@ func TestNamesThatNothingKnowsAreReported(t *testing.T) {
 	}
 	only := celRule("true")
 	only.AppliesTo = &rule.AppliesTo{Kinds: []string{"code_change"}}
-	if got := aboutNames(evaluator(t, noModel(t), only).run(t, subject.Input{Action: "x"})); len(got) != 1 || got[0] != "kind action: no rule is for it; the rules are for code_change." {
+	if got := aboutNames(evaluator(t, noModel(t), only).run(t, subject.Input{Action: "x"})); len(got) != 1 || got[0] != "kind action: no rule is for it; the rules are for code_change." || !rule.UnknownName(got[0]) {
 		t.Errorf("a kind that no rule is for: %q", got)
 	}
 	many := map[string]any{}

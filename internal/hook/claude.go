@@ -28,9 +28,9 @@ const (
 
 // Claude reads a payload of Claude Code.
 func Claude(payload []byte) (Question, error) {
-	o, err := readObject(payload)
+	o, err := readObject(thePayload, payload)
 	if err != nil {
-		return Question{}, err
+		return Question{Event: eventOf(payload, "hook_event_name", "hookEventName")}, err
 	}
 	q := Question{Mode: rule.Preflight}
 	q.Event, _ = o.text("hook_event_name")

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -47,7 +48,7 @@ func Copilot(payload []byte) (Question, error) {
 		key = "toolArgs"
 	}
 	if patch, ok := o.text(key); ok && name == "apply_patch" {
-		if _, err := readObject([]byte(patch)); err != nil {
+		if !json.Valid([]byte(patch)) {
 			return q, q.patch(patch)
 		}
 	}

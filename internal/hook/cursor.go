@@ -26,9 +26,9 @@ var cursorBefore = []string{"beforeShellExecution", "beforeMCPExecution", "befor
 
 // Cursor reads a payload of Cursor.
 func Cursor(payload []byte) (Question, error) {
-	o, err := readObject(payload)
+	o, err := readObject(thePayload, payload)
 	if err != nil {
-		return Question{}, err
+		return Question{Event: eventOf(payload, "hook_event_name")}, err
 	}
 	q := Question{Mode: rule.Preflight}
 	q.Event, _ = o.text("hook_event_name")

@@ -4,9 +4,11 @@
 package hook
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -84,17 +86,20 @@ type Reader func(payload []byte) (Question, error)
 // show the hook another command than the one that its tool runs.
 type object map[string]json.RawMessage
 
-// readObject refuses names that occur twice, at any depth: the tool may act on the other value.
-func readObject(b []byte) (object, error) {
+// thePayload names the payload itself in errors.
+const thePayload = "the payload of the tool"
+
+// readObject refuses names that occur twice, at any depth: the tool may act on the other value. Its error says what it read.
+func readObject(what string, b []byte) (object, error) {
 	if !json.Valid(b) {
-		return nil, fmt.Errorf("the payload of the tool is not a JSON object")
+		return nil, fmt.Errorf("%s is not a JSON object", what)
 	}
 	if !jsontext.Value(b).IsValid(jsontext.AllowInvalidUTF8(true)) {
-		return nil, fmt.Errorf("the payload of the tool names something twice in one object")
+		return nil, fmt.Errorf("%s names something twice in one object", what)
 	}
 	var o object
 	if err := json.Unmarshal(b, &o); err != nil || o == nil {
-		return nil, fmt.Errorf("the payload of the tool is not a JSON object")
+		return nil, fmt.Errorf("%s is not a JSON object", what)
 	}
 	return o, nil
 }
@@ -128,11 +133,7 @@ func (o object) raw(key string) []byte {
 
 // inner returns a field that holds an object, or a string with the JSON of one.
 func (o object) inner(key string) (object, error) {
-	in, err := readObject(o.raw(key))
-	if err != nil {
-		return nil, fmt.Errorf("%s is not a JSON object", key)
-	}
-	return in, nil
+	return readObject(key, o.raw(key))
 }
 
 // action asks about a command or call.
@@ -161,9 +162,42 @@ func decode(raw json.RawMessage, v any) error {
 	return json.Unmarshal(raw, v)
 }
 
+// eventOf returns the event of a payload that readObject refuses, for the form of the answer alone; empty if the payload is no JSON object, or gives
+// different ones. keys are the names that the tool has for it.
+func eventOf(payload []byte, keys ...string) string {
+	d := jsontext.NewDecoder(bytes.NewReader(payload), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if open, err := d.ReadToken(); err != nil || open.Kind() != '{' {
+		return ""
+	}
+	event := ""
+	for d.PeekKind() == '"' {
+		token, err := d.ReadToken()
+		if err != nil {
+			return ""
+		}
+		name := token.String()
+		value, err := d.ReadValue()
+		if err != nil {
+			return ""
+		}
+		if !slices.Contains(keys, name) {
+			continue
+		}
+		var one string
+		if json.Unmarshal(value, &one) != nil || event != "" && one != event {
+			return ""
+		}
+		event = one
+	}
+	if end, err := d.ReadToken(); err != nil || end.Kind() != '}' {
+		return ""
+	}
+	return event
+}
+
 // SessionOf returns the session that a payload names, by the name that each tool has for it; empty without one.
 func SessionOf(payload []byte) string {
-	o, err := readObject(payload)
+	o, err := readObject(thePayload, payload)
 	if err != nil {
 		return ""
 	}

@@ -308,3 +308,57 @@ func TestNamesThatOccurTwiceAreNotRead(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// An answer has the form of its event, also where the payload is not read.
+func TestAPayloadThatIsNotReadHasItsEvent(t *testing.T) {
+	const twice = `"tool_name":"Bash","tool_name":"Read","tool_input":{},"n":[1,{"hook_event_name":"x"}]}`
+	for _, test := range []struct{ payload, want string }{
+		{`{"hook_event_name":"PostToolUse",` + twice, "PostToolUse"},
+		{`{"hook_event_name":"PostToolUse","hook_event_name":"PostToolUse",` + twice, "PostToolUse"},
+		{`{"hook_event_name":"PreToolUse","hook_event_name":"PostToolUse",` + twice, ""}, // of another form
+		{`{"hook_event_name":7,` + twice, ""},
+		{`{"hook_event_name":"PostToolUse","a":{"b":1,"b":2}}`, "PostToolUse"},
+		{`{"hook_event_name":"PostToolUse",`, ""},
+		{`["hook_event_name","PostToolUse"]`, ""},
+	} {
+		for name, read := range map[string]Reader{"claude": Claude, "codex": Codex, "copilot": Copilot, "cursor": Cursor, "gemini": Gemini, "windsurf": Windsurf} {
+			if q, err := read([]byte(test.payload)); err == nil || q.Event != test.want {
+				t.Errorf("%s: the event of %s is %q (%v), want %q", name, test.payload, q.Event, err, test.want)
+			}
+		}
+	}
+	if q, _ := Claude([]byte(`{"hookEventName":"PostToolUse","a":1,"a":2}`)); q.Event != "PostToolUse" {
+		t.Errorf("the event of VS Code is %q", q.Event)
+	}
+	stdout, _, _ := WriteCursor("afterFileEdit", Unread("twice", FailModes{}))
+	q, err := Cursor([]byte(`{"hook_event_name":"afterFileEdit","a":1,"a":2}`))
+	if err == nil {
+		t.Fatal("it is read")
+	}
+	if got, _, _ := WriteCursor(q.Event, Unread("twice", FailModes{})); got != stdout {
+		t.Errorf("after an edit the answer is %s, want %s", got, stdout)
+	}
+}
+
+// A string with JSON is refused for what is wrong with it.
+func TestJSONInAStringIsRefusedForItsFault(t *testing.T) {
+	const patch = `*** Begin Patch\n*** Add File: a.py\n+x\n*** End Patch`
+	for _, test := range []struct {
+		read          Reader
+		payload, want string
+	}{
+		{Claude, `{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":"{\"command\":\"ls\",\"command\":\"rm x\"}"}`, "tool_input names something twice in one object"},
+		{Claude, `{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":"ls"}`, "tool_input is not a JSON object"},
+		{Copilot, `{"toolName":"apply_patch","toolArgs":"{\"input\":\"a\",\"input\":\"b\"}"}`, "toolArgs names something twice in one object"},
+		{Copilot, `{"toolName":"apply_patch","toolArgs":"[]"}`, "toolArgs is not a JSON object"},
+		{Copilot, `{"toolName":"apply_patch","toolArgs":"` + patch + `"}`, ""},
+	} {
+		got := ""
+		if _, err := test.read([]byte(test.payload)); err != nil {
+			got = err.Error()
+		}
+		if got != test.want {
+			t.Errorf("%s: error %q, want %q", test.payload, got, test.want)
+		}
+	}
+}

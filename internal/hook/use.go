@@ -198,10 +198,12 @@ func (q *Question) patch(text string) error {
 // agentCall is the part of a payload that Codex, Gemini CLI and Copilot share with Claude Code.
 func agentCall(payload []byte) (q Question, o object, err error) {
 	q.Mode = rule.Preflight
-	if o, err = readObject(payload); err != nil {
+	names := []string{"hook_event_name", "hookEventName", "agent_action_name"}
+	if o, err = readObject(thePayload, payload); err != nil {
+		q.Event = eventOf(payload, names...)
 		return q, nil, err
 	}
-	q.Event, _ = o.first("hook_event_name", "hookEventName", "agent_action_name")
+	q.Event, _ = o.first(names...)
 	q.Dir, _ = o.text("cwd")
 	return q, o, nil
 }

@@ -1,6 +1,9 @@
 package norm
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // plain writes idioms of a part of a sentence in the words by which demands are compared: who has access to a thing accesses it, and what is left to
 // somebody's choice is optional.
@@ -130,19 +133,30 @@ func timeless(part []word) []word {
 			c = part[i+2].text
 		}
 		switch {
+		case part[i].code || part[i].end != 0:
 		case i > 0 && a == "at" && b == "all" && c == "times":
 			return joined(part, i, i+3, "always")
-		case a == "full" && !part[i].code && units()[b].unit == "time":
+		case b == "full" && (a == "a" || a == "one") && units()[c].unit == "time":
+			return joined(part, i, i+2, "1")
+		case a == "full" && units()[b].unit == "time" && !strings.HasSuffix(b, "s"): // the full minutes are no time
 			out := slices.Clone(part)
 			out[i].text, out[i].written = "1", "full"
 			return out
-		case a == "half" && b == "an" && c == "hour":
-			out := joined(part, i, i+2, "30")
-			out[i+1].text, out[i+1].written = "minutes", "hour"
+		case a == "half" && (b == "a" || b == "an") && units()[c].unit != "":
+			out := joined(part, i, i+2, "0.5")
+			if number, unit, ok := strings.Cut(halves[c], " "); ok {
+				out[i].text = number
+				out[i+1].text, out[i+1].written = unit, c
+			}
 			return out
 		}
 	}
 	return part
+}
+
+// halves are halves of times as people name them: half a year is 6 months, though a year has more than 12 times 30 days.
+var halves = map[string]string{
+	"minute": "30 seconds", "hour": "30 minutes", "day": "12 hours", "month": "15 days", "year": "6 months",
 }
 
 // joined writes the words from i to before end as one.
@@ -186,9 +200,6 @@ func aged(part []word) []word {
 			continue
 		}
 		end := n + 1
-		if n == 0 {
-			continue
-		}
 		if end+1 < len(part) && part[end].text == "or" && (part[end+1].text == "over" || part[end+1].text == "above" || part[end+1].text == "older") {
 			end += 2
 		} else if from == i { // aged 18

@@ -38,6 +38,7 @@ type Quantity struct {
 	Span
 
 	lasting bool // says for how long
+	closing bool // says until when something is open
 }
 
 // Apart reports whether no number is in both.

@@ -114,14 +114,7 @@ func (c *Clause) numbered(words []placed) {
 
 // retain writes "delete after 30 days" as "keep at most 30 days", so that it can be compared with how long something is to be kept.
 func (c *Clause) retain() {
-	if c.Head == closes() && !c.Negative { // to close at 22:00 is to be open until then
-		for i := range c.Quantities {
-			if q := &c.Quantities[i]; q.Unit == clock && q.Lo == q.Hi {
-				c.Head, q.Lo = opens(), math.Inf(-1)
-				return
-			}
-		}
-	}
+	c.hours()
 	if c.Head == stores() && slices.ContainsFunc(c.Quantities, func(q Quantity) bool { return q.Unit == "time" && q.Place == InPredicate && q.lasting }) {
 		c.Head = keeps()
 		return
@@ -140,6 +133,31 @@ func (c *Clause) retain() {
 		c.Head = keeps()
 		return
 	}
+}
+
+// hours writes "closes at 22:00" as "is open until 22:00".
+func (c *Clause) hours() {
+	if c.Negative {
+		return
+	}
+	for i := range c.Quantities {
+		q := &c.Quantities[i]
+		switch {
+		case q.Unit != clock:
+		case c.Head == closes() && q.Lo == q.Hi:
+			c.Head, q.Lo, q.closing = opens(), math.Inf(-1), true
+			return
+		case c.Head == opens() && strings.HasPrefix(q.Text, "until "):
+			q.closing = true
+		}
+	}
+}
+
+// Hours reports whether one quantity says when something opens and the other when it closes, of which neither bounds the other: a bar may close
+// after midnight.
+func (q *Quantity) Hours(o *Quantity) bool {
+	opening := func(q *Quantity) bool { return q.Unit == clock && (q.Lo == q.Hi || math.IsInf(q.Hi, 1)) }
+	return q.closing && opening(o) || o.closing && opening(q)
 }
 
 var (

@@ -120,8 +120,12 @@ func (b *Bundles) Latest(ctx context.Context, projectID string, environment wire
 	p.making.Lock()
 	defer p.making.Unlock()
 	now := b.cfg.Now()
-	if p.due.Swap(false) || p.looked.IsZero() || now.Sub(p.looked) >= lookEvery || now.Before(p.looked) {
+	due := p.due.Swap(false)
+	if due || p.looked.IsZero() || now.Sub(p.looked) >= lookEvery || now.Before(p.looked) {
 		if err := b.look(ctx, p, projectID, environment); err != nil {
+			if due {
+				p.due.Store(true)
+			}
 			if rule.CodeOf(err) == rule.CodeNotFound { // made-up projects take no memory
 				b.mu.Lock()
 				delete(b.prepared, name)

@@ -3,15 +3,11 @@ package report
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"tenet/internal/rule"
 	"tenet/internal/text"
 )
-
-// unknownName matches the notices about names of the request that no rule knows. They are no reason of a verdict, as other notices are.
-var unknownName = regexp.MustCompile(`^(scope|repository|kind) .*: no rule |^facts.*: no .* reads `)
 
 // writeGitHub writes workflow commands, which GitHub Actions shows next to the lines they name. GitHub shows only the
 // first ten errors and ten warnings of a step, so the most severe rules come first and verdicts without a place that
@@ -26,7 +22,7 @@ func writeGitHub(b *bytes.Buffer, e *rule.Evaluation, o Options) {
 	for _, notice := range e.Notices {
 		kind := "warning"
 		switch {
-		case unknownName.MatchString(notice):
+		case rule.UnknownName(notice):
 			kind = "notice"
 		case e.OverallVerdict == rule.Deny || (e.OverallVerdict != rule.Allow && o.ConfirmFails):
 			kind = "error"

@@ -2,7 +2,8 @@ package wire
 
 import "time"
 
-// Headers of every answer of an edge: the bundle by which it answers, as in [BundleInfo].Hash, and the seconds since a server vouched for it.
+// Headers of every answer of an edge: the bundle in use when the request began, as in [BundleInfo].Hash, and the seconds since a server vouched for it.
+// If a newer one came while the request waited, the body of an evaluation names that one.
 const (
 	BundleHeader    = "Tenet-Bundle"
 	BundleAgeHeader = "Tenet-Bundle-Age"

@@ -17,7 +17,7 @@ import (
 
 // Encoded has the types that [AppendJSON] encodes.
 type Encoded interface {
-	*EvaluationRecord | *rule.Evaluation | *SubmissionAnswer | *EdgeBatch | *rule.Rule | *[]rule.Rule | *Page[rule.Rule] | *RuleSearchPage
+	*EvaluationRecord | *rule.Evaluation | *SubmissionAnswer | *EdgeBatch | *rule.Rule | *Page[rule.Rule] | *RuleSearchPage
 }
 
 // AppendJSON appends v as package encoding/json encodes it, byte for byte, in a fraction of the time: every evaluation encodes its answer and its
@@ -44,8 +44,6 @@ func AppendJSON[T Encoded](b []byte, v T, escapeHTML bool) []byte {
 		batch(&t, v)
 	case *rule.Rule:
 		t.rule(v)
-	case *[]rule.Rule:
-		elements(&t, *v, (*jsonText).rule)
 	case *Page[rule.Rule]:
 		t.rulePage(v)
 	case *RuleSearchPage:
@@ -140,10 +138,6 @@ func (t *jsonText) value(v any) {
 // list encodes a list; nil is null.
 func list[E any](t *jsonText, name string, of []E, one func(*jsonText, *E)) {
 	t.name(name)
-	elements(t, of, one)
-}
-
-func elements[E any](t *jsonText, of []E, one func(*jsonText, *E)) {
 	if of == nil {
 		t.b = append(t.b, "null"...)
 		return

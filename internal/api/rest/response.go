@@ -89,9 +89,6 @@ func encodeTo(buf *bytes.Buffer, v any) {
 	case rule.Rule:
 		writeText(buf, &v)
 		return
-	case []rule.Rule:
-		writeText(buf, &v)
-		return
 	case wire.Page[rule.Rule]:
 		writeText(buf, &v)
 		return

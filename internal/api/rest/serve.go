@@ -51,25 +51,35 @@ func exchangeFrom(ctx context.Context) *exchange {
 func Request(ctx context.Context) *http.Request { return exchangeFrom(ctx).r }
 
 // saneID has the form of the ids that proxies and clients give requests: a UUID, the id of a trace, Root=1-67891233-abcdef012345678912345678.
-var saneID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:=-]{0,63}$`)
+var saneID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:=/+-]{0,63}$`)
 
 // secretID has the form of what a caller must not have put there: keys of Tenet and of well-known services, tokens of three parts, and long texts in
 // capital and small letters with digits, as random keys are. Ids are shorter (a KSUID has 27 characters) or in one case.
 var secretID = regexp.MustCompile(`^(?i:tnt_|whsec_|sk[-_]|pk_|rk_|gh[a-z]_|github_pat_|glpat-|xox[a-z]-|hf_|npm_|pypi-|dop_v1|bearer|basic)|` +
 	`^(AKIA|ASIA|AIza|eyJ)|^[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}$`)
 
-// maxMixedID is how long an id may be that has capitals, small letters and digits, in bytes.
+// maxMixedID is how many bytes of an id may be in parts that have capitals, small letters and digits.
 const maxMixedID = 32
+
+// plainPart has the form of a part of an id that is no piece of a random key: words and numbers in one case, also several with / or + between them.
+var plainPart = regexp.MustCompile(`^(?:[A-Z]?[a-z]*|[a-z0-9]*|[A-Z0-9]*)(?:[/+](?:[A-Z]?[a-z]*|[a-z0-9]*|[A-Z0-9]*))*$`)
+
+// mixedBytes returns how many bytes of an id are in parts that may be pieces of a random key. The marks -._:= separate parts; / and + are digits of
+// base64, so they separate only plain parts.
+func mixedBytes(id string) int {
+	n := 0
+	for part := range strings.FieldsFuncSeq(id, func(c rune) bool { return strings.ContainsRune("-._:=", c) }) {
+		if strings.ContainsFunc(part, unicode.IsUpper) && strings.ContainsFunc(part, unicode.IsLower) && strings.ContainsFunc(part, unicode.IsDigit) && !plainPart.MatchString(part) {
+			n += len(part)
+		}
+	}
+	return n
+}
 
 // requestID returns the id of a request: the caller's, if it can be no secret, since it is logged and answered, or else a new one.
 func requestID(r *http.Request) string {
 	id := r.Header.Get("X-Request-Id")
-	mixed := strings.ContainsFunc(id, unicode.IsUpper) && strings.ContainsFunc(id, unicode.IsLower) && strings.ContainsFunc(id, unicode.IsDigit)
-	_, plain, named := strings.Cut(id, "=") // as load balancers write it
-	if named && !strings.ContainsFunc(plain, unicode.IsUpper) {
-		mixed = false
-	}
-	if !saneID.MatchString(id) || secretID.MatchString(id) || mixed && len(id) > maxMixedID {
+	if !saneID.MatchString(id) || secretID.MatchString(id) || mixedBytes(id) > maxMixedID {
 		return audit.NewID()
 	}
 	return id

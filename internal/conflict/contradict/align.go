@@ -175,7 +175,7 @@ func wider(a, b *norm.Clause) (Finding, bool) {
 	}
 	y, ok := limit(bound)
 	x := single(free)
-	if !ok || x == nil || x.Unit != y.Unit {
+	if !ok || x == nil || x.Unit != y.Unit || x.Hours(&y) {
 		return Finding{}, false
 	}
 	beyond := func(x, y float64) bool { return x > y && !math.IsInf(x, 0) && !math.IsInf(y, 0) }
@@ -207,17 +207,19 @@ func single(c *norm.Clause) *norm.Quantity {
 	return found
 }
 
-// quantitiesMeet reports whether something is within all numbers of two clauses: those of the same unit overlap, and no clause alone has a number.
+// quantitiesMeet reports whether something is within all numbers of two clauses: each overlaps with one of the same unit in the other clause, and no
+// clause alone has a number.
 func quantitiesMeet(a, b *norm.Clause) bool {
-	if len(a.Quantities) != len(b.Quantities) {
-		return false
-	}
+	left := slices.Clone(b.Quantities)
 	for i := range a.Quantities {
-		if x, y := &a.Quantities[i], &b.Quantities[i]; x.Unit != y.Unit || x.Apart(y.Interval) {
+		x := &a.Quantities[i]
+		k := slices.IndexFunc(left, func(y norm.Quantity) bool { return x.Unit == y.Unit && !x.Apart(y.Interval) })
+		if k < 0 {
 			return false
 		}
+		left = slices.Delete(left, k, k+1)
 	}
-	return true
+	return len(left) == 0
 }
 
 func equal(a, b norm.Set) bool { return len(a) == len(b) && a.Within(b) }

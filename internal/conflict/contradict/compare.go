@@ -169,7 +169,7 @@ func limit(c *norm.Clause) (norm.Quantity, bool) {
 func limits(a, b *norm.Clause) (Finding, bool) {
 	x, ok := limit(a)
 	y, also := limit(b)
-	if !ok || !also || x.Unit != y.Unit || !conditionsMeet(a, b) {
+	if !ok || !also || x.Unit != y.Unit || x.Hours(&y) || !conditionsMeet(a, b) {
 		return Finding{}, false
 	}
 	aw, bw := limited(a), limited(b)
