@@ -126,9 +126,11 @@ func (f *File) PointsTo(content []byte) bool {
 	return false
 }
 
-// BringsFolder reports whether a file is a submodule or a link, which bring files below its path. A link to what by its name is a document of the
-// same tree, such as CLAUDE.md to AGENTS.md, brings none.
-func (f *File) BringsFolder() bool {
+// BringsFolder reports whether a file is a submodule or a link, which bring files below its path.
+func (f *File) BringsFolder() bool { return f.NewMode == linkMode || f.isSubmodule() }
+
+// NamesFolder is BringsFolder without links to what by its name is a document of the same tree, such as CLAUDE.md to AGENTS.md.
+func (f *File) NamesFolder() bool {
 	return f.isSubmodule() || f.NewMode == linkMode && !f.linksToDocument()
 }
 

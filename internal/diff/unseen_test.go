@@ -177,7 +177,7 @@ func TestLinksThatBringFolders(t *testing.T) {
 	} {
 		files, err := Parse("diff --git a/" + c.path + " b/" + c.path + "\nnew file mode 120000\n--- /dev/null\n+++ b/" + c.path + "\n@@ -0,0 +1," +
 			strconv.Itoa(1+strings.Count(c.target, "\n")) + " @@\n+" + c.target + "\n\\ No newline at end of file\n")
-		if err != nil || len(files) != 1 || files[0].BringsFolder() != c.brings {
+		if err != nil || len(files) != 1 || files[0].NamesFolder() != c.brings || !files[0].BringsFolder() {
 			t.Errorf("%s to %s: %v, want %v; %v", c.path, c.target, !c.brings, c.brings, err)
 		}
 	}

@@ -51,7 +51,7 @@ func newPart(all *part, covers *corpus.Coverage) *part {
 	var from []int // numbers of the files in the whole subject
 	leaves := false
 	for i, f := range all.subject.Files {
-		covered := f.AnyPath(covers.Path) || f.BringsFolder() && f.AnyPath(covers.Folder)
+		covered := f.AnyPath(covers.Path) || f.NamesFolder() && f.AnyPath(covers.Folder)
 		if !covered && (f.OldPath == "" || !covers.Path(f.OldPath)) {
 			continue
 		}

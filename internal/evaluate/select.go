@@ -191,7 +191,7 @@ func queryOf(r *run) *corpus.Query {
 		f := &s.Files[i]
 		q.Paths = append(q.Paths, f.Path)
 		q.Paths = append(q.Paths, f.Others...)
-		if f.BringsFolder() {
+		if f.NamesFolder() {
 			for _, path := range append([]string{f.Path}, f.Others...) {
 				q.Paths = append(q.Paths, path+"/")
 			}
