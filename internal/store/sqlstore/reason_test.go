@@ -59,7 +59,7 @@ func heldLock(ctx context.Context, t *testing.T, dsn string) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer holder.Rollback() //nolint:errcheck // it has written nothing
+	defer func() { _ = holder.Rollback() }() // it has written nothing
 	if _, err := holder.ExecContext(ctx, "SELECT pg_advisory_xact_lock(1)"); err != nil {
 		t.Fatal(err)
 	}
