@@ -29,7 +29,7 @@ type member struct {
 	turn chan turn            // of one
 }
 
-// turn is what a change that waits does next: it is done, with an error or without, or continues.
+// turn directs a change that waits: it is done, with an error or without, or continues.
 type turn struct {
 	next step
 	err  error
