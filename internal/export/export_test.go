@@ -67,8 +67,10 @@ func (b *bed) evaluate(count int, at time.Time) {
 			v := rule.Evaluation{EvaluationID: id(b.n), ProjectID: "pay", OverallVerdict: rule.Allow, Mode: rule.Preflight, TotalLatencyMS: 3}
 			if b.n%3 == 0 { // as an evaluator records it: without the lists that follow from the verdicts
 				v.OverallVerdict, v.RuleVerdicts = rule.Deny, []rule.RuleVerdict{
-					{RuleID: "r", RuleSlug: "PAY-1", Verdict: rule.Deny}, {RuleID: "s", Verdict: rule.NeedsConfirmation},
-					{RuleID: "t", RuleSlug: "PAY-3", Verdict: rule.Deny, Waiver: &rule.AppliedWaiver{}}, {RuleID: "u", RuleSlug: "PAY-4", Verdict: rule.Allow},
+					{RuleID: "r", RuleSlug: "PAY-1", Verdict: rule.Deny},
+					{RuleID: "s", Verdict: rule.NeedsConfirmation},
+					{RuleID: "t", RuleSlug: "PAY-3", Verdict: rule.Deny, Waiver: &rule.AppliedWaiver{}},
+					{RuleID: "u", RuleSlug: "PAY-4", Verdict: rule.Allow},
 				}
 			}
 			rec := wire.EvaluationRecord{
