@@ -24,6 +24,7 @@ func main() {
 	flag.BoolVar(&o.edge, "edge", false, "measure an edge, and nothing else")
 	flag.BoolVar(&o.routes, "routes", false, "measure the routes that search, list and change rules, and nothing else")
 	flag.StringVar(&o.sizes, "sizes", "1000,10000,100000", "with -routes, numbers of rules to measure one after the other")
+	flag.StringVar(&o.only, "only", "", "with -routes, measure only the requests whose name matches this regular expression")
 	flag.BoolVar(&o.load, "load", false, "measure a mixed load on several nodes, and nothing else")
 	flag.StringVar(&o.nodes, "nodes", "1", "with -load, numbers of nodes to measure one after the other, such as 1,3")
 	flag.IntVar(&o.clients, "clients", 24, "with -load, clients in all")
@@ -48,6 +49,7 @@ type options struct {
 	// Of the routes:
 	routes bool
 	sizes  string
+	only   string
 	// Of the mixed load:
 	load              bool
 	nodes             string

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -103,13 +105,18 @@ type routesAt struct {
 
 // byRoute measures each route at several sizes of the corpus.
 func byRoute(ctx context.Context, o options) error {
+	only, err := regexp.Compile(o.only)
+	if err != nil {
+		return fmt.Errorf("-only: %w", err)
+	}
+	routes := slices.DeleteFunc(slices.Clone(routes), func(r route) bool { return !only.MatchString(r.name) })
 	var columns []routesAt
 	for text := range strings.SplitSeq(o.sizes, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(text))
 		if err != nil || n < 1 {
 			return fmt.Errorf("-sizes: %q is no number of rules", text)
 		}
-		c, err := routesWith(ctx, o, n)
+		c, err := routesWith(ctx, o, n, routes)
 		if err != nil {
 			return fmt.Errorf("%d rules: %w", n, err)
 		}
@@ -136,8 +143,8 @@ func byRoute(ctx context.Context, o options) error {
 	return nil
 }
 
-// routesWith measures all routes in a corpus of n rules, after a restart.
-func routesWith(ctx context.Context, o options, n int) (routesAt, error) {
+// routesWith measures routes in a corpus of n rules, after a restart.
+func routesWith(ctx context.Context, o options, n int, routes []route) (routesAt, error) {
 	out := routesAt{rules: n, cells: map[string]string{}}
 	s, err := start(ctx, o, "--no-seed")
 	if err != nil {
@@ -158,7 +165,11 @@ func routesWith(ctx context.Context, o options, n int) (routesAt, error) {
 	if err != nil {
 		return out, err
 	}
-	out.notes = append(out.notes, fmt.Sprintf("first search answered %.2f s after the start", first.Seconds()))
+	before, err := s.rss()
+	if err != nil {
+		return out, err
+	}
+	out.notes = append(out.notes, fmt.Sprintf("first search answered %.2f s after the start, with %d MiB resident", first.Seconds(), before>>20))
 	for i := range routes {
 		r := &routes[i]
 		if n < r.from {

@@ -78,8 +78,18 @@ func InForceOf(e store.AuditEntry) (*InForce, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !bytes.Contains(body, []byte(`"`+inForceField+`":`)) {
+	field := []byte(`"` + inForceField + `":`)
+	at := bytes.LastIndex(body, field)
+	if at < 0 {
 		return nil, nil
+	}
+	// The field is the last of the object (see into), which the rules of an import may make megabytes long. After the same name deeper in the body, more than one
+	// object ends, and inside of a text its quotation marks would have backslashes.
+	if object, ok := bytes.CutSuffix(bytes.TrimSpace(body[at+len(field):]), []byte("}")); ok {
+		var f InForce
+		if json.Unmarshal(object, &f) == nil {
+			return &f, nil
+		}
 	}
 	var v struct {
 		InForce *InForce `json:"in_force"`

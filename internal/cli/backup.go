@@ -161,7 +161,7 @@ func (k *dbMigrateCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	if plan.Have > plan.Newest {
-		return fmt.Errorf("the database has schema version %d, this program knows versions up to %d; use a newer tenet", plan.Have, plan.Newest)
+		return fmt.Errorf("the database has schema version %d, this program knows versions up to %d; use a newer tenet, or restore a backup from before the update", plan.Have, plan.Newest)
 	}
 	if !k.Plan {
 		done := s.progress("migrating")

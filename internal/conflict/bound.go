@@ -33,8 +33,11 @@ type leftOut struct {
 	dropped bool   // it was stored before
 }
 
-func (k *keeping) newRoom(ctx context.Context, batch []string) (*room, error) {
+func (k *keeping) newRoom(ctx context.Context, batch []string, found []observation) (*room, error) {
 	total, err := k.tx.Conflicts.Suggested(ctx, k.projectID)
+	if err != nil {
+		return nil, err
+	}
 	r := &room{k: k, batch: batch, total: total, of: map[string][]store.Suggestion{}, left: map[[2]string]leftOut{}}
 	for _, id := range batch {
 		r.of[id] = nil // all of a batch were read
@@ -44,7 +47,36 @@ func (k *keeping) newRoom(ctx context.Context, batch []string) (*room, error) {
 			r.list(&c)
 		}
 	}
-	return r, err
+	return r, r.readOthers(ctx, found)
+}
+
+// readOthers reads the suggestions of the rules that contradict one of the batch, all at once.
+func (r *room) readOthers(ctx context.Context, found []observation) error {
+	var others []string
+	for i := range found {
+		o := &found[i]
+		if o.outcome != conflict || o.stated != nil {
+			continue
+		}
+		for _, id := range [...]string{o.rule, o.other} {
+			if _, ok := r.of[id]; !ok {
+				r.of[id] = nil
+				others = append(others, id)
+			}
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	list, err := r.k.tx.Conflicts.SuggestedOf(ctx, r.k.projectID, others)
+	for _, s := range list {
+		for _, id := range [...]string{s.RuleID, s.OtherID} {
+			if slices.Contains(others, id) {
+				r.of[id] = append(r.of[id], s)
+			}
+		}
+	}
+	return err
 }
 
 // list notes a suggestion with those of its rules that are known.

@@ -40,7 +40,7 @@ func (b *Conflicts) keep(ctx context.Context, projectID, walk string, w store.Co
 			return err
 		}
 		var err error
-		if k.room, err = k.newRoom(ctx, batch); err != nil {
+		if k.room, err = k.newRoom(ctx, batch, found); err != nil {
 			return err
 		}
 		for i := range found {

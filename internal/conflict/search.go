@@ -50,6 +50,7 @@ const (
 type search struct {
 	b         *Conflicts
 	projectID string
+	version   int64              // of the corpus, when the last batch was compared
 	model     llm.Model          // nil if no model is to be asked, or it has failed
 	away      bool               // it has failed, and may answer later
 	asked     map[[2]string]bool // pairs of the batch that it has answered about
@@ -82,6 +83,7 @@ func (s *search) look(ctx context.Context, ids []string) ([]observation, error) 
 	if err != nil {
 		return nil, err
 	}
+	s.version = view.Version()
 	s.asked = map[[2]string]bool{}
 	var out []observation
 	for _, id := range ids {

@@ -28,6 +28,9 @@ const (
 	firstBatch, walkBatch = 10, 100
 	// batchTime is how long a transaction that stores conflicts should take: nobody else writes to SQLite meanwhile.
 	batchTime = 20 * time.Millisecond
+	// restTimes is how many times as long as a batch took the walk rests after it while people or programs change rules, at most longestRest.
+	restTimes   = 3
+	longestRest = 200 * time.Millisecond
 	// modelRules is the number of changed rules up to which the model is asked. Larger imports are compared by the tests only; a scan
 	// asks the model about them.
 	modelRules = 50
@@ -120,6 +123,7 @@ func (b *Conflicts) resume(ctx context.Context, j *wire.Job, name string, args f
 		batch := ids[:min(size, len(ids))]
 		ids = ids[len(batch):]
 		progress(done, total)
+		begun := time.Now()
 		found, err := s.look(ctx, batch)
 		if err != nil {
 			return false, err
@@ -135,6 +139,9 @@ func (b *Conflicts) resume(ctx context.Context, j *wire.Job, name string, args f
 			return false, err
 		}
 		done, size = done+len(batch), nextBatch(len(batch), took)
+		if err := s.rest(ctx, begun); err != nil {
+			return false, err
+		}
 	}
 	progress(total, total)
 	finished := store.ConflictWalk{Reached: w.Toward}
@@ -142,6 +149,21 @@ func (b *Conflicts) resume(ctx context.Context, j *wire.Job, name string, args f
 		finished.Reached = 0 // the next one begins at the start
 	}
 	return resumed, b.cfg.Store.Update(ctx, func(tx store.Tx) error { return tx.Conflicts.PutWalk(ctx, projectID, name, finished) })
+}
+
+// rest lets those who change rules come first: it waits for a while after a batch if the corpus has changed since the batch was compared. The changes
+// are compared together by the next walk.
+func (s *search) rest(ctx context.Context, begun time.Time) error {
+	view, err := s.b.cfg.Views.View(ctx, s.projectID)
+	if err != nil || view.Version() == s.version {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(min(restTimes*time.Since(begun), longestRest)):
+		return nil
+	}
 }
 
 // nextBatch is the size of the batch after one of a size whose transaction took a time.

@@ -17,6 +17,16 @@ type textColumn struct {
 	once sync.Once
 	text []byte
 	ends []int // of each document in text
+	// grams marks, by the hash of three bytes, the documents that have three bytes with that hash.
+	grams [gramHashes]bitset
+}
+
+// gramHashes is a power of two: with twice as many, half as many documents pass for one that has three given bytes, and the memory is twice as large.
+const gramHashes = 512
+
+// gramHash is the hash of three bytes.
+func gramHash(a, b, c byte) uint32 {
+	return (uint32(a)<<16 | uint32(b)<<8 | uint32(c)) * 0x9E3779B1 >> 23 % gramHashes
 }
 
 // between separates texts. No text in UTF-8 has this byte, and strings.ToLower returns none.
@@ -34,7 +44,33 @@ func (c *textColumn) fill(entries []*Entry) {
 			c.ends[i] = b.Len()
 		}
 		c.text = b.Bytes()
+		c.fillGrams()
 	})
+}
+
+// fillGrams fills grams. A segment whose documents fit into one word is read as fast without.
+func (c *textColumn) fillGrams() {
+	if len(c.ends) <= 64 {
+		return
+	}
+	words := (len(c.ends) + 63) / 64
+	all := make(bitset, gramHashes*words)
+	for i := range c.grams {
+		c.grams[i] = all[i*words : (i+1)*words : (i+1)*words]
+	}
+	for doc := range c.ends {
+		text := c.of(int32(doc))
+		for i := 2; i < len(text); i++ {
+			c.grams[gramHash(text[i-2], text[i-1], text[i])].set(int32(doc))
+		}
+	}
+}
+
+// keepGrams unmarks documents that cannot have a part, since they do not have three of its bytes in a row.
+func (c *textColumn) keepGrams(docs bitset, part []byte) {
+	for i := 2; i < len(part) && c.grams[0] != nil; i++ {
+		docs.intersect(c.grams[gramHash(part[i-2], part[i-1], part[i])])
+	}
 }
 
 // fewDocuments is the share of a segment up to which keepText looks at each selected document alone.
@@ -49,6 +85,7 @@ func (s *segment) keepText(docs bitset, part string) {
 	c := &s.folded
 	c.fill(s.entries)
 	needle := []byte(part)
+	c.keepGrams(docs, needle)
 	if docs.count()*fewDocuments < len(s.entries) {
 		docs.keep(func(doc int32) bool { return bytes.Contains(c.of(doc), needle) })
 		return

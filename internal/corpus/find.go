@@ -129,13 +129,23 @@ func (sel selection) facets(most int) Facets {
 	scopes, tags, owners := map[string]int{}, map[string]int{}, map[string]int{}
 	for i, s := range sel.index.segments {
 		docs := sel.docs[i]
-		if marked := docs.count(); marked*fewMarked < len(s.entries) {
-			s.countEach(docs, scopes, tags, owners)
-			continue
+		marked := docs.count()
+		switch n := len(s.entries); {
+		case marked*fewMarked < n:
+			s.countEach(docs, 1, scopes, tags, owners)
+		case (n-marked)*fewMarked < n: // all but a few
+			countAll(scopes, s.byPath)
+			countAll(tags, s.byTag)
+			countAll(owners, s.byOwner)
+			others := newBitset(n)
+			others.fill(n)
+			others.without(docs)
+			s.countEach(others, -1, scopes, tags, owners)
+		default:
+			countLists(scopes, s.byPath, docs)
+			countLists(tags, s.byTag, docs)
+			countLists(owners, s.byOwner, docs)
 		}
-		countLists(scopes, s.byPath, docs)
-		countLists(tags, s.byTag, docs)
-		countLists(owners, s.byOwner, docs)
 	}
 	delete(scopes, "")
 	return Facets{
@@ -165,24 +175,31 @@ func countTraits[T ~string](sel selection, kind int, values []T) []Count {
 // fewMarked is the share of a segment up to which facets look at each marked document alone.
 const fewMarked = 32
 
-// countEach counts the values of each marked document.
-func (s *segment) countEach(docs bitset, scopes, tags, owners map[string]int) {
+// countEach adds a number to the counts of the values of each marked document.
+func (s *segment) countEach(docs bitset, add int, scopes, tags, owners map[string]int) {
 	docs.each(func(doc int32) {
 		r := s.entries[doc].Rule
 		for i, scope := range r.Scope {
 			if scope = rule.CleanScope(scope); !slices.ContainsFunc(r.Scope[:i], func(other string) bool { return rule.CleanScope(other) == scope }) {
-				scopes[scope]++
+				scopes[scope] += add
 			}
 		}
 		for i, tag := range r.Tags {
 			if tag = strings.ToLower(tag); !slices.ContainsFunc(r.Tags[:i], func(other string) bool { return strings.ToLower(other) == tag }) {
-				tags[tag]++
+				tags[tag] += add
 			}
 		}
 		if r.Owner != "" {
-			owners[r.Owner]++
+			owners[r.Owner] += add
 		}
 	})
+}
+
+// countAll counts all documents of a segment.
+func countAll(n map[string]int, lists map[string][]int32) {
+	for value, list := range lists {
+		n[value] += len(list)
+	}
 }
 
 func countLists(n map[string]int, lists map[string][]int32, docs bitset) {
@@ -197,11 +214,25 @@ func countLists(n map[string]int, lists map[string][]int32, docs bitset) {
 	}
 }
 
+// mostFrequent lists the values with the highest counts above zero, the highest first and equal ones in order.
 func mostFrequent(n map[string]int, most int) []Count {
-	list := make([]Count, 0, len(n))
-	for value, rules := range n {
-		list = append(list, Count{value, rules})
+	before := func(a, b Count) int { return cmp.Or(cmp.Compare(b.Rules, a.Rules), cmp.Compare(a.Value, b.Value)) }
+	list := make([]Count, 0, min(len(n), 2*most+64))
+	least := 1
+	cut := func() {
+		slices.SortFunc(list, before)
+		if list = list[:min(len(list), most)]; len(list) == most && most > 0 {
+			least = list[most-1].Rules
+		}
 	}
-	slices.SortFunc(list, func(a, b Count) int { return cmp.Or(cmp.Compare(b.Rules, a.Rules), cmp.Compare(a.Value, b.Value)) })
-	return list[:min(len(list), most)]
+	for value, rules := range n {
+		if rules < least {
+			continue
+		}
+		if list = append(list, Count{value, rules}); len(list) == 2*most+64 {
+			cut()
+		}
+	}
+	cut()
+	return list
 }

@@ -68,11 +68,19 @@ func TestListsSelectByColumnsWhatTheFilterMatches(t *testing.T) {
 		{Cites: []string{"gdpr  art. 12"}},
 		{Cites: []string{"Art. 3", "gdpr"}, Statuses: []rule.Status{rule.Draft, rule.Review}},
 		{Text: "keep", Where: func(r *rule.Rule) bool { return strings.HasSuffix(r.ID, "7") }},
+		{Where: func(r *rule.Rule) bool { return !strings.HasSuffix(r.ID, "7e") }}, // nearly all
+		{Text: "d 4999."},
 	} {
 		var want []string
+		values := map[string]map[string]int{"tags": {}, "owner": {}, "scope": {}}
 		for e := range v.All() {
 			if f.Matches(e.Rule) {
 				want = append(want, e.Rule.ID)
+				values["tags"][strings.ToLower(e.Rule.Tags[0])]++
+				values["scope"][e.Rule.Scope[0]]++
+				if e.Rule.Owner != "" {
+					values["owner"][e.Rule.Owner]++
+				}
 			}
 		}
 		list, total := v.List(f, 0, 5_000)
@@ -90,6 +98,16 @@ func TestListsSelectByColumnsWhatTheFilterMatches(t *testing.T) {
 		found := corpus.Find(v, corpus.Search{Filter: f, Limit: 5_000, Facets: 3})
 		if found.Total != len(want) || len(found.Hits) != len(want) {
 			t.Errorf("%+v: found %d of %d", f, found.Total, len(want))
+		}
+		for name, counts := range map[string][]corpus.Count{"tags": found.Facets.Tags, "owner": found.Facets.Owner, "scope": found.Facets.Scope} {
+			var most []corpus.Count
+			for value, rules := range values[name] {
+				most = append(most, corpus.Count{Value: value, Rules: rules})
+			}
+			slices.SortFunc(most, func(a, b corpus.Count) int { return 1000*(b.Rules-a.Rules) + strings.Compare(a.Value, b.Value) })
+			if most = most[:min(3, len(most))]; !slices.Equal(counts, most) {
+				t.Errorf("%+v: counts of %s %v, want %v", f, name, counts, most)
+			}
 		}
 		for name, counts := range map[string][]corpus.Count{
 			"status": found.Facets.Status, "severity": found.Facets.Severity, "modality": found.Facets.Modality, "check": found.Facets.Check,

@@ -76,10 +76,8 @@ func (l lexicon) matching(q *words, f *Filter, most int, marked bool) (best []fo
 		if marked {
 			docs = append(docs, slices.Clone(acc.touched))
 		}
-		acc.touched.each(func(doc int32) {
-			total++
-			top.offer(found{acc.scores[doc], int32(i), doc})
-		})
+		total += acc.touched.count()
+		top.offerAll(int32(i), acc.touched, acc.scores)
 	}
 	return top.sorted(), total, docs
 }
@@ -102,15 +100,46 @@ func (a *accumulators) reset(docs int) {
 	clear(a.touched)
 }
 
+// Lists with at least manyPostings take the shares of documents from a table of all term frequencies below tableTFs and lengths below tableLengths.
+const (
+	manyPostings = 8192
+	tableTFs     = 8
+	tableLengths = 256
+)
+
 // add gives every document of a list its share of a term's weight.
 func (a *accumulators) add(x *textIndex, list []posting, weight float32, model bm25) {
 	weight *= bm25K1 + 1
 	scores, lengths := a.scores, x.lengths
+	if len(list) < manyPostings {
+		for _, p := range list {
+			doc := p.doc()
+			scores[doc] += model.share(weight, p.tf(), lengths[doc])
+			a.touched.set(doc)
+		}
+		return
+	}
+	var shares [tableTFs * tableLengths]float32 // the same values: ranks do not depend on the table
+	for tf := 1; tf < tableTFs; tf++ {
+		for length := range tableLengths {
+			shares[tf*tableLengths+length] = model.share(weight, tf, uint16(length))
+		}
+	}
 	for _, p := range list {
-		doc, tf := p.doc(), float32(p.tf())
-		scores[doc] += weight * tf / (tf + model.fix + model.slope*float32(lengths[doc]))
+		doc, tf := p.doc(), p.tf()
+		if length := lengths[doc]; tf < tableTFs && length < tableLengths {
+			scores[doc] += shares[tf*tableLengths+int(length)]
+		} else {
+			scores[doc] += model.share(weight, tf, length)
+		}
 		a.touched.set(doc)
 	}
+}
+
+// share is the part of a term's weight that a document of a length gets for the frequency of the term in it.
+func (m bm25) share(weight float32, frequency int, length uint16) float32 {
+	tf := float32(frequency)
+	return weight * tf / (tf + m.fix + m.slope*float32(length))
 }
 
 // prefixed holds all words that begin with the last one of a query, taken as one.

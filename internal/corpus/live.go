@@ -78,8 +78,11 @@ type Live struct {
 // followed is one project's current view. load serialises loading and applying; reads take the view without a lock.
 type followed struct {
 	load sync.Mutex
-	view atomic.Pointer[View]
-	used atomic.Int64 // unix nanoseconds of the last use
+	// begun counts the times that the view was brought up to the database, and good is the last of them that succeeded; load protects good.
+	begun atomic.Int64
+	good  int64
+	view  atomic.Pointer[View]
+	used  atomic.Int64 // unix nanoseconds of the last use
 	// broken is set while the rules in the database are not those that were written.
 	broken atomic.Pointer[damage]
 }
@@ -135,9 +138,23 @@ func (l *Live) follow(projectID string) *followed {
 }
 
 func (l *Live) refresh(ctx context.Context, projectID string, f *followed) (*View, error) {
+	asked := f.begun.Load()
 	f.load.Lock()
 	defer f.load.Unlock()
 	current := f.view.Load()
+	if current != nil && f.good > asked { // another has read the database since this was asked for
+		return current, nil
+	}
+	this := f.begun.Add(1)
+	next, err := l.bring(ctx, projectID, f, current)
+	if err == nil {
+		f.good = this
+	}
+	return next, err
+}
+
+// bring brings a project's view up to the database.
+func (l *Live) bring(ctx context.Context, projectID string, f *followed, current *View) (*View, error) {
 	first := current == nil
 	if first {
 		if _, err := l.cfg.Store.Projects.Get(ctx, projectID); err != nil {

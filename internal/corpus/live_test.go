@@ -3,6 +3,8 @@ package corpus_test
 import (
 	"context"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -198,4 +200,55 @@ func TestLiveCompactsWithoutLosingChanges(t *testing.T) {
 	for i := range more { // while the view is compacted
 		write(i, i+1)
 	}
+}
+
+// slowReads stops the first read of a federation until it may go on, and counts all.
+type slowReads struct {
+	store.FederationReader
+
+	reads         atomic.Int64
+	reading, goOn chan struct{}
+}
+
+func (r *slowReads) Follow(ctx context.Context, projectID string, after int64, rules func(store.RuleState) error, nodes func(store.NodeState) error,
+	attached func(store.AttachmentState) error,
+) (int64, error) {
+	if r.reads.Add(1) == 2 { // the first loads the view
+		close(r.reading)
+		<-r.goOn
+	}
+	return r.FederationReader.Follow(ctx, projectID, after, rules, nodes, attached)
+}
+
+// Many writers who ask at the same time share a read that began after they wrote.
+func TestRefreshesShareARead(t *testing.T) {
+	eachStore(t, func(t *testing.T, open func() store.Store) {
+		s := open()
+		createProject(t, s, "p")
+		slow := &slowReads{FederationReader: s.Federation, reading: make(chan struct{}), goOn: make(chan struct{})}
+		l := corpus.NewLive(corpus.Config{Store: corpus.Store{Projects: s.Projects, Federation: slow, Embeddings: s.Embeddings, Waivers: s.Waivers}, Logger: slog.New(slog.DiscardHandler)})
+		if _, err := l.Refresh(t.Context(), "p"); err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		all.Go(func() { _, _ = l.Refresh(t.Context(), "p") })
+		<-slow.reading
+		put(t, s, "p", rule.Rule{ID: "019b0000-0000-7000-8000-000000000001", Slug: "R-1", Version: 1, Status: rule.Effective, Severity: rule.High, Modality: rule.Must, Statement: "It must be so.", CreatedAt: noon, UpdatedAt: noon})
+		for range 20 {
+			all.Go(func() {
+				v, err := l.Refresh(t.Context(), "p")
+				if err != nil {
+					t.Error(err)
+				} else if _, ok := v.Rule("019b0000-0000-7000-8000-000000000001"); !ok {
+					t.Error("a writer does not see what was written before it asked")
+				}
+			})
+		}
+		time.Sleep(50 * time.Millisecond) // they wait now
+		close(slow.goOn)
+		all.Wait()
+		if n := slow.reads.Load(); n > 4 {
+			t.Errorf("22 refreshes read the database %d times", n)
+		}
+	})
 }

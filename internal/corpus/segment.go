@@ -78,7 +78,7 @@ func (s *segment) indexScopes() {
 		if slices.ContainsFunc(e.Relationships, func(rel rule.Relationship) bool { return rel.Kind == rule.Overrides }) {
 			s.overriding = append(s.overriding, doc)
 		}
-		s.bytes += e.bytes() + int64(len(r.Slug)+len(r.Statement)+len(r.Rationale)) // the texts once more, for textColumn
+		s.bytes += e.bytes() + int64(len(r.Slug)+len(r.Statement)+len(r.Rationale)) + gramHashes/8 // the texts once more, and their grams, for textColumn
 		if r.Status != rule.Approved && r.Status != rule.Effective {
 			continue
 		}

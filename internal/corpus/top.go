@@ -1,6 +1,9 @@
 package corpus
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+)
 
 // top keeps the best of its items. It is a heap with the worst in front.
 type top struct {
@@ -29,6 +32,21 @@ func (t *top) offer(h found) {
 	}
 	t.list[0] = h
 	t.sink(0)
+}
+
+// offerAll offers the marked documents of a segment with their scores, most of which are worse than what is kept.
+func (t *top) offerAll(seg int32, docs bitset, scores []float32) {
+	for i, w := range docs {
+		for ; w != 0; w &= w - 1 {
+			doc := int32(i<<6 + bits.TrailingZeros64(w))
+			score := scores[doc]
+			// Of equal ones in a segment, the first is the best.
+			if t.full && (score < t.list[0].score || score == t.list[0].score && t.list[0].seg == seg) {
+				continue
+			}
+			t.offer(found{score, seg, doc})
+		}
+	}
 }
 
 // sink moves an element down to where the ones below it are better.

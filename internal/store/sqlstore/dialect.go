@@ -76,6 +76,8 @@ type dialect struct {
 	duplicate func(error) bool
 	// unreachable reports a database that cannot be reached or cannot write now.
 	unreachable func(error) bool
+	// reason says in a few words why an unreachable database cannot be used; empty if the error does not say it.
+	reason func(error) string
 	// damaged reports a database whose content cannot be read.
 	damaged func(error) bool
 	// demoted reports a server that no longer is the one that writes.
@@ -141,6 +143,7 @@ func newSQLite() *dialect {
 		}
 		return d.retryable(err)
 	}
+	d.reason = func(err error) string { return sqliteReasons[code(err)&0xff] }
 	d.damaged = func(err error) bool {
 		c := code(err) & 0xff
 		return c == sqlite3.SQLITE_CORRUPT || c == sqlite3.SQLITE_NOTADB
@@ -199,6 +202,12 @@ func newPostgres() *dialect {
 		return d.retryable(err) || pgconn.SafeToRetry(err) || errors.Is(err, driver.ErrBadConn) ||
 			errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 	}
+	d.reason = func(err error) string {
+		if _, ok := errors.AsType[*pgconn.ConnectError](err); ok && code(err) == "" {
+			return "it cannot be reached"
+		}
+		return postgresReasons[code(err)]
+	}
 	d.damaged = func(err error) bool { return strings.HasPrefix(code(err), "XX00") && code(err) != "XX000" } // data_corrupted, index_corrupted
 	d.demoted = func(err error) bool { return code(err) == "25006" || strings.HasPrefix(code(err), "57P") }  // read-only, shutdown
 	d.unsent = pgconn.SafeToRetry
@@ -207,6 +216,30 @@ func newPostgres() *dialect {
 	d.parts, d.unrouted = &knownParts{}, func(err error) bool { return code(err) == "23514" } // check_violation
 	d.limits, d.renew = &usual, func() {}
 	return d
+}
+
+// sqliteReasons says why a file cannot be used, by the primary result code.
+var sqliteReasons = map[int]string{
+	sqlite3.SQLITE_FULL:     "its disk is full",
+	sqlite3.SQLITE_IOERR:    "its disk does not read or write",
+	sqlite3.SQLITE_CANTOPEN: "its file cannot be opened",
+	sqlite3.SQLITE_READONLY: "its file cannot be written",
+	sqlite3.SQLITE_BUSY:     "another program holds its lock",
+	sqlite3.SQLITE_LOCKED:   "another program holds its lock",
+}
+
+// postgresReasons says why a server cannot be used, by SQLSTATE.
+var postgresReasons = map[string]string{
+	"25006": "it is a standby, or takes no writes",
+	"3D000": "it does not exist on the server",
+	"53100": "its disk is full",
+	"53200": "its server has no memory left",
+	"53300": "its server has no connection left",
+	"55P03": "another transaction holds a lock for too long",
+	"57014": "a statement took too long",
+	"57P01": "its server is stopping",
+	"57P02": "its server has crashed and starts again",
+	"57P03": "its server is starting or stopping",
 }
 
 // bind writes a query's placeholders in the syntax of the database. It caches all queries, so their number must be bounded.

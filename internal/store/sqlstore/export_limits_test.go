@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"time"
 
 	"tenet/internal/store"
@@ -11,4 +13,22 @@ import (
 // node waits beyond that.
 func OpenPostgresWithin(ctx context.Context, dsn string, idle, lock, statement, grace time.Duration) (store.Store, error) {
 	return openPostgres(ctx, dsn, Options{}, limits{idle: idle, lock: lock, write: statement, read: statement, grace: grace})
+}
+
+// ExecSQLite runs a statement on a file that is opened with settings, and returns the error as a store does.
+func ExecSQLite(ctx context.Context, path, settings, query string, args ...any) error {
+	db, err := openFile(path, settings)
+	if err != nil {
+		return err
+	}
+	s := &session{db: db, d: newSQLite(), damage: &damage{}}
+	_, err = s.exec(ctx, "exec", query, args...)
+	return errors.Join(err, db.Close())
+}
+
+// ExecPostgres runs statements without parameters, and returns the error as a store does.
+func ExecPostgres(ctx context.Context, db *sql.DB, statements string) error {
+	s := &session{db: db, d: newPostgres(), damage: &damage{}}
+	_, err := s.exec(ctx, "exec", statements)
+	return err
 }

@@ -79,7 +79,7 @@ func openPool(ctx context.Context, cfg *pgxpool.Config, connections int, first s
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
-		return nil, fmt.Errorf("sqlstore: %w: %w", unavailable(), err)
+		return nil, fmt.Errorf("sqlstore: %w: %w", unavailable(""), err)
 	}
 	return pool, nil
 }

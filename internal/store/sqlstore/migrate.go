@@ -76,7 +76,7 @@ func (s *database) migrateOnce(ctx context.Context) error {
 	}
 	if have > newest {
 		return rule.Errorf(rule.CodeConflict,
-			"the database has schema version %d, this program knows versions up to %d; use a newer tenet", have, newest)
+			"the database has schema version %d, this program knows versions up to %d; use a newer tenet, or restore a backup from before the update", have, newest)
 	}
 	if have == newest {
 		return nil

@@ -162,22 +162,26 @@ func (s *session) wrap(ctx context.Context, doing string, err error) error {
 	case s.d.damaged(err):
 		return fmt.Errorf("sqlstore: %s: %w", doing, s.damage.note(err))
 	case errors.Is(context.Cause(ctx), errSilent):
-		return fmt.Errorf("sqlstore: %s: %w: %w", doing, unavailable(), errSilent)
+		return fmt.Errorf("sqlstore: %s: %w: %w", doing, unavailable("it does not answer"), errSilent)
 	case s.state != nil && (s.d.retryable(err) || s.d.unsent(err)):
 		if s.state.retry == nil {
 			s.state.retry = err
 		}
-		return fmt.Errorf("sqlstore: %s: %w: %w", doing, unavailable(), err)
+		return fmt.Errorf("sqlstore: %s: %w: %w", doing, unavailable(s.d.reason(err)), err)
 	case ctx.Err() != nil:
 		return fmt.Errorf("sqlstore: %s: %w: %w", doing, ctx.Err(), err)
 	case s.d.unreachable(err):
-		return fmt.Errorf("sqlstore: %s: %w: %w", doing, unavailable(), err)
+		return fmt.Errorf("sqlstore: %s: %w: %w", doing, unavailable(s.d.reason(err)), err)
 	}
 	return fmt.Errorf("sqlstore: %s: %w", doing, err)
 }
 
-func unavailable() error {
-	return rule.Errorf(rule.CodeUnavailable, "the database is not available now; try again later")
+// unavailable is the error of a database that cannot be used now, for a reason that may be empty.
+func unavailable(reason string) error {
+	if reason != "" {
+		reason = ": " + reason
+	}
+	return rule.Errorf(rule.CodeUnavailable, "the database is not available now%s; try again later", reason)
 }
 
 // storable reports whether a database can hold the strings among args. SQLite would cut at a NUL, and PostgreSQL refuses

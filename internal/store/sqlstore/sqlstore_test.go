@@ -109,7 +109,7 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = tt.open()
-		if rule.CodeOf(err) != rule.CodeConflict || !strings.Contains(err.Error(), "newer tenet") {
+		if rule.CodeOf(err) != rule.CodeConflict || !strings.Contains(err.Error(), "use a newer tenet, or restore a backup from before the update") {
 			t.Errorf("%s: opening a newer schema: %v", tt.driver, err)
 		}
 	}
