@@ -35,6 +35,7 @@ type place struct {
 	facts   bool // among facts, such as a list of commands: only words that bind count
 	row     bool // in a cell of a table
 	aside   bool // where people are asked to report or to ask
+	advises bool // in a document that describes things, whose advice counts
 	// orders reports whether other items of the list are orders; nil outside of lists.
 	orders func() bool
 	tongue *tongue // nil for English
@@ -186,6 +187,19 @@ func used(t []token, i int, _ place) bool {
 		return false
 	}
 	return !(t[i+1].before == ',' && !openers[next] && !adverbs[next] || t[i+1].before == '(' && next != "not")
+}
+
+// advised reports whether the should at i advises in a document that describes things, and often says how they should be.
+func advised(t []token, i int, c place) bool {
+	if c.facts || c.row || c.running || t[i].low == "should" && !used(t, i, c) {
+		return false
+	}
+	for k := i - 1; k >= 0 && t[k+1].before != ','; k-- { // "how many of them should be tested"
+		if w := t[k].low; w == "how" || w == "what" || w == "whether" {
+			return false
+		}
+	}
+	return true
 }
 
 // needed reports whether need or have at i is a duty: not negated, asked or wished, nor of something that just needs.

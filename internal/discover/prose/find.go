@@ -30,14 +30,20 @@ type finder struct {
 	tongue *tongue      // the language; nil for English
 	inner  lead         // of the lines behind it in its paragraph
 	over   span         // the lead of the sections below it
+
+	advises bool // its advice counts, although it is a document that describes things
 }
 
 // Find returns the norms of a text, and the places that it has not read. When ctx ends it returns those found until then.
 func Find(ctx context.Context, list []blocks.Block, g Genre) (found []Norm, gaps []Gap) {
 	load()
 	f := &finder{list: list, genre: g, leads: map[int]lead{}, points: -1, loose: -1, orders: map[int]bool{}, tongue: tongueOf(list)}
-	if g == Document && f.tongue == nil && prescribes(list) {
-		g = Policy
+	if g == Document && f.tongue == nil {
+		n := survey(list)
+		f.advises = n.advises()
+		if n.prescribes() {
+			g = Policy
+		}
 	}
 	for i := range list {
 		f.genre = genreOf(list[i].Section, g)
@@ -96,7 +102,7 @@ func (f *finder) block(i int) {
 // context returns the surroundings of the sentences of a block.
 func (f *finder) context(i int) place {
 	b := &f.list[i]
-	c := place{genre: f.genre, tongue: f.tongue, item: b.Kind == blocks.Item, row: b.Kind == blocks.Row, facts: factual(b.Section), aside: announced(b.Section, asideSections)}
+	c := place{genre: f.genre, tongue: f.tongue, item: b.Kind == blocks.Item, row: b.Kind == blocks.Row, facts: factual(b.Section), aside: announced(b.Section, asideSections), advises: f.advises && f.genre == Document}
 	if l, ok := f.lead(b.Lead); ok && b.Kind == blocks.Paragraph && l.open {
 		c.item = true
 	}

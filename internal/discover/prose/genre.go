@@ -14,13 +14,14 @@ const (
 	fewFirm   = 2   // the same where nearly all are orders
 	leastAll  = 12  // sentences of a text that few of them decide about
 	leastBind = 8   // sentences with must or should in a text where they are many
+
+	leastAdvice = 3 // sentences with must or should in a text whose advice counts
 )
 
 // prescribes reports whether a text is there to regulate, whatever its name: a quarter of its sentences say must or should, or most are
 // orders, some of which forbid or prefer.
 // Manuals give orders, too, but they seldom say what not to do, and they show code to type.
-func prescribes(list []blocks.Block) bool {
-	n := survey(list)
+func (n counts) prescribes() bool {
 	if n.binding >= leastBind && 4*n.binding >= n.all {
 		return true
 	}
@@ -29,6 +30,9 @@ func prescribes(list []blocks.Block) bool {
 	}
 	return n.firm >= leastFirm && 10*n.firm >= n.all && 2*(n.firm+n.orders) >= n.all || n.firm >= fewFirm && n.all >= leastAll && 3*(n.firm+n.orders) >= 2*n.all
 }
+
+// advises reports whether a text that describes things also says how they should be: in a tenth of its sentences, three at least.
+func (n counts) advises() bool { return n.binding >= leastAdvice && 10*n.binding >= n.all }
 
 // counts are numbers of sentences of a text.
 type counts struct {
@@ -79,7 +83,7 @@ func survey(list []blocks.Block) (n counts) {
 // guidingSections are headings of advice in texts that are there for something else.
 var guidingSections = []string{
 	"best practice", "best practices", "guideline", "guidelines", "convention", "conventions", "code style", "coding style", "style guide", "coding standards", "house rules",
-	"coding rules", "do's and don'ts", "dos and don'ts",
+	"coding rules", "do's and don'ts", "dos and don'ts", "responsibilities", "expectations", "good practices", "review checklist", "etiquette", "ground rules", "guidance",
 }
 
 // genreOf returns how to read a block of a section, in a text of genre g: a section of rules regulates also in a text that does not.

@@ -40,6 +40,23 @@ func TestTextsThatRegulate(t *testing.T) {
 	})
 }
 
+// A document that describes things is heeded where it says how they should be, if it often does: in a tenth of its sentences. What it says of
+// what should happen, or asks, is no rule.
+func TestDocumentsThatAdvise(t *testing.T) {
+	const (
+		advice = "# Mill\n\nThe wheel should turn slowly. You should see the sack now. The chute shouldn't be wet. The miller decides how many bags should be sewn. Sacks should never be dragged.\n"
+		tale   = "\nThe mill grinds corn. It was built of stone. The river drives it. People like it. It has two floors. The roof is red. Many birds live there. " +
+			"Its doors are blue. The yard is small. A road leads there. Corn comes by cart. Flour leaves by boat. The inn is near. The bell is old. Dogs sleep here. " +
+			"Cats hunt there. Children play. The miller sings. The wind blows. The grass is long. The lake is deep. Boats are slow. The stones are worn. The sun sets. " +
+			"The moon rises. Frogs croak. The cook bakes. The baker sells. The town eats. The year ends.\n"
+	)
+	want := []string{"3 SHOULD The wheel should turn slowly.", "3 SHOULD The chute shouldn't be wet.", "3 SHOULD Sacks should never be dragged."}
+	compare(t, prose.Document, map[string][]string{advice: want, advice + tale + tale: nil, "# Mill\n\n## Usage\n\n" + advice[8:]: nil})
+	compare(t, prose.Document, map[string][]string{
+		"# Mill\n\n## Responsibilities\n\n- Sweep the floor\n\n## Parts\n\n- Sweep the floor": {"5 MUST Sweep the floor"},
+	})
+}
+
 // What a text shows to type is no rule, however many orders it gives.
 func TestManuals(t *testing.T) {
 	text := "# Pump\n"

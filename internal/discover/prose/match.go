@@ -103,7 +103,7 @@ func (tab table) find(t []token, i int, c place) *pattern {
 // allows reports whether the pattern counts in a place, for the word at i.
 func (p *pattern) allows(i int, c place) bool {
 	person := c.genre == Policy || c.genre == Remarks && p.means == ByRestraint
-	return !(p.in&rules != 0 && c.genre.describes() || p.in&policy != 0 && !person || p.in&behind != 0 && i == 0 || p.in&item != 0 && !c.item)
+	return !(p.in&rules != 0 && c.genre.describes() || p.in&policy != 0 && !person || p.in&behind != 0 && i == 0 || p.in&item != 0 && !c.item || p.in&advice != 0 && !c.advises)
 }
 
 // reading returns the duty that the pattern states with the word at i.
