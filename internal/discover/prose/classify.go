@@ -283,6 +283,16 @@ func ours(t []token, i int, _ place) bool {
 	return begins(t, i-1)
 }
 
+// peopled reports whether the sentence of the word at i begins with people, whose second verb it may be.
+func peopled(t []token, i int, _ place) bool {
+	for k := range t[:min(i, 3)] {
+		if people[t[k].low] {
+			return true
+		}
+	}
+	return false
+}
+
 // refused reports whether the sentence takes back some of what the word at i allows: "can add but not remove ...".
 func refused(t []token, i int, _ place) bool {
 	return within(t, i, 7, func(k int) bool { return is(t, k, "but", "not") || is(t, k, "but", "cannot") })
@@ -318,6 +328,9 @@ func namedOffice(t []token, i int, _ place) bool {
 func joined(t []token, i int, _ place) bool {
 	return t[i].before != 0 && t[i].before != '(' && t[i].before != '|' || joining[at(t, i-1)]
 }
+
+// parted reports whether a dash or a semicolon is before the word at i.
+func parted(t []token, i int, _ place) bool { return t[i].before == '-' || t[i].before == ';' }
 
 // placing are words behind a verb that says where something is.
 var placing = text.Words("in to at under behind inside on")

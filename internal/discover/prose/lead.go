@@ -123,7 +123,7 @@ const maxLead = 400
 // offers reports whether a lead leaves what is below it to the reader: "For example, you could:".
 func offers(t []token) bool {
 	n := len(t)
-	return n > 1 && (t[n-1].low == "could" || t[n-1].low == "can" || t[n-1].low == "might") || is(t, 0, "for", "example") || is(t, 0, "for", "instance")
+	return n > 1 && (t[n-1].low == "could" || t[n-1].low == "can" || t[n-1].low == "might") || n > 2 && (is(t, n-2, "can", "include") || is(t, n-2, "may", "include") || is(t, n-2, "could", "include") || is(t, n-2, "might", "include")) || is(t, 0, "for", "example") || is(t, 0, "for", "instance")
 }
 
 // helps reports whether a lead ends with what something is good for: "a tool which will allow you to:".

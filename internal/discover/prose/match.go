@@ -9,12 +9,13 @@ import (
 type element struct {
 	words          map[string]bool
 	not, code, any bool
+	verb           bool // any verb of the lexicon
 }
 
 func (e *element) fits(t []token, i int) bool {
 	inside := i >= 0 && i < len(t)
 	w := at(t, i)
-	return (w != "" && e.words[w] || inside && (e.any || e.code && w == "")) != e.not
+	return (w != "" && e.words[w] || inside && (e.any || e.code && w == "" || e.verb && verb(w))) != e.not
 }
 
 // sequence is the compiled words of a pattern.
@@ -79,6 +80,8 @@ func parseElement(f string) element {
 		switch {
 		case w == "_":
 			e.any = true
+		case w == "{verb}":
+			e.verb = true
 		case w == "`":
 			e.code = true
 		case isList:

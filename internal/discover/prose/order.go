@@ -70,12 +70,15 @@ func spoken(t []token, from, i int) bool {
 			w := t[k].low
 			main = w != "and" && w != "or" && w != "but" && !openers[w] && !nearby[w]
 		}
-		if w := t[k].low; main && (auxiliaries[w] || copulas[w]) && w != "be" {
+		if w := t[k].low; main && (auxiliaries[w] || copulas[w]) && w != "be" && !relative[at(t, k-1)] {
 			return true
 		}
 	}
 	return false
 }
+
+// relative words begin a clause about the word before them.
+var relative = text.Words("that which who")
 
 // follows reports whether the verb at i is one of an enumeration in the clause before it, as in "Before you add, change or
 // remove a file, ...".
@@ -169,6 +172,9 @@ func follower(t []token, i int, c place) bool {
 		return c.item && i > 0
 	}
 	next := t[i+1].low
+	if i > 0 && t[i].before == ',' && !t[i].upper && t[i+1].upper && t[i+1].before == 0 { // "If it burns, page Fire Watch"
+		return true
+	}
 	if strings.HasSuffix(next, "s") && lets(t, i+2) {
 		return false
 	}

@@ -51,7 +51,7 @@ var (
 	restrictions = map[string]where{"rules": rules, "policy": policy, "behind": behind, "item": item, "advice": advice}
 	tests        = map[string]test{
 		"advised": advised, "affirmed": affirmed, "bounded": bounded, "extent": extent, "prescribed": prescribed, "demanding": demanding, "denied": denied, "due": due, "joined": joined, "named": namedOffice, "needed": needed, "only": only,
-		"ours": ours, "refused": refused, "unwanted": unwanted, "used": used, "verbNext": verbNext,
+		"ours": ours, "parted": parted, "peopled": peopled, "refused": refused, "unwanted": unwanted, "used": used, "verbNext": verbNext,
 	}
 	meanings = map[string]Means{
 		"binding": ByBinding, "restraint": ByRestraint, "advice": ByAdvice, "negation": ByNegation, "order": BySentence, "permission": ByPermission, "statement": ByStatement,
