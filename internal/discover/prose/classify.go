@@ -34,6 +34,7 @@ type place struct {
 	running bool // before a block of code that carries it out
 	facts   bool // among facts, such as a list of commands: only words that bind count
 	row     bool // in a cell of a table
+	later   bool // behind another sentence of its item
 	aside   bool // where people are asked to report or to ask
 	advises bool // in a document that describes things, whose advice counts
 	// orders reports whether other items of the list are orders; nil outside of lists.
@@ -62,6 +63,9 @@ func classify(t []token, c place) (reading, bool) {
 		}
 	}
 	if r, ok := stated(t, c); ok {
+		return r, true
+	}
+	if r, ok := confined(t, c); ok {
 		return r, true
 	}
 	if r, ok := acts(t, c); ok {

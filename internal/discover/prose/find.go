@@ -93,6 +93,7 @@ func (f *finder) block(i int) {
 		if k == len(sentences)-1 && f.leading(i, p[0], raw, c) {
 			continue
 		}
+		c.later = k > 0
 		f.sentence(i, raw, line, c, first)
 		f.within(i, raw)
 	}
@@ -179,8 +180,11 @@ func (f *finder) read(i int, raw string, line int, c place) []Norm {
 			r, ok = reading{modality: rule.Must, means: ByLabel, phrase: blocks.Plain(label)}, true
 		}
 	}
+	if !ok && c.item && f.genre == Instructions && f.tongue == nil {
+		r, ok = insteadOf(t)
+	}
 	l, led := f.leader(i, raw)
-	if !ok && (!led || l.when) {
+	if !ok && (!led || l.when) && !(c.later && fullSentence(t)) {
 		r, ok = ticked(b, t, f.genre)
 	}
 	if !ok && c.item && !f.genre.describes() {
@@ -190,7 +194,7 @@ func (f *finder) read(i int, raw string, line int, c place) []Norm {
 			return []Norm{n}
 		}
 	}
-	inherits := led && l.open
+	inherits := led && l.open && !(c.later && resumes(t))
 	if led && l.free && ok && (r.means == ByItem || r.means == BySentence) {
 		return nil
 	}

@@ -219,3 +219,57 @@ func TestConfidence(t *testing.T) {
 		}
 	}
 }
+
+// What something only is, has or does is a rule in texts that regulate, and no more than a fact elsewhere.
+func TestOnly(t *testing.T) {
+	for _, text := range []string{
+		"Keys are kept only in the safe.", "Parcels come from the depot only.", "Boxes contain only books.", "Garden tools only via the yard.",
+	} {
+		for _, g := range []prose.Genre{prose.Policy, prose.Instructions} {
+			if found := find(text, g); len(found) != 1 || found[0].Modality != rule.Must || found[0].Means != prose.ByRestraint {
+				t.Errorf("%v: %q: found %+v", g, text, found)
+			}
+		}
+		if found := find(text, prose.Document); len(found) != 0 {
+			t.Errorf("a document: %q: found %+v", text, found)
+		}
+	}
+	for _, text := range []string{"The shop currently contains only books.", "If keys are kept only in the safe, all is well.", "This is done only in winter.", "The dog only barks."} {
+		if found := find(text, prose.Policy); len(found) != 0 {
+			t.Errorf("%q: found %+v", text, found)
+		}
+	}
+}
+
+// Among facts about a project an order counts where it says when it holds, or is a paragraph of words alone.
+func TestOrdersAmongFacts(t *testing.T) {
+	compare(t, prose.Instructions, map[string][]string{
+		"# Yard\n\n## Overview\n\nShut each gate behind you.\n\nRun `gate --list` to see them.\n\n- Read the plan before moving a fence\n- Open the shed": {
+			"5 MUST Shut each gate behind you.", "9 MUST Read the plan before moving a fence",
+		},
+		"# Yard\n\n## CRITICAL: gate commands\n\n- Use the brass key": {"5 MUST Use the brass key"},
+		"# Yard\n\n- `gate open` (never `gate force`)\n- `gate list` shows `gates`\n- Build: `gate make` instead of `make`": {
+			"3 MUST `gate open` (never `gate force`)", "5 MUST Build: `gate make` instead of `make`",
+		},
+		"# Yard\n\n- Shut the gate; the dog sleeps; no carts on the lawn; never whistle": {
+			"3 MUST Shut the gate; the dog sleeps", "3 MUST_NOT No carts on the lawn", "3 MUST_NOT Never whistle",
+		},
+		"# Yard\n\nDeath is real — don't fudge the dice.\n\nThe yard API references gates only.\n\n## The API References Models\n\n- Never paint the gate\n\n## References\n\n- Never paint the gate": {
+			"3 MUST_NOT Death is real — don't fudge the dice.", "9 MUST_NOT Never paint the gate",
+		},
+	})
+}
+
+// The sentences behind the first of an item that goes on with its lead speak about it.
+func TestLaterSentencesOfItems(t *testing.T) {
+	compare(t, prose.Policy, map[string][]string{
+		"Staff must not use the van to:\n\n- carry pets. This does not hold for fish.\n- move house. The form is in the hall.": {
+			"3 MUST_NOT Staff must not use the van to carry pets.", "4 MUST_NOT Staff must not use the van to move house.",
+		},
+		"# Gate checklist\n\n- [ ] Hinges are oiled. This is good for them.": {"3 MUST Hinges are oiled."},
+		"Penalties can include:\n\n- Reprimand\n- Report to the board":       nil,
+		"If it burns, page Fire Watch.\n\nIf you hear of a door that is not shut, address those who left it.": {
+			"1 MUST If it burns, page Fire Watch.", "3 MUST If you hear of a door that is not shut, address those who left it.",
+		},
+	})
+}

@@ -14,6 +14,9 @@ func order(t []token, c place) (reading, bool) {
 	if c.facts && c.genre == Instructions && (openers[t[0].low] && t[0].low != "to" || advising[t[0].low]) { // "When you change it, keep ..." among facts
 		c.facts = false
 	}
+	if c.facts && c.genre == Instructions && !c.running && conditioned(t, c) {
+		c.facts = false
+	}
 	if r, ok := orderAt(t, 0, c); ok {
 		return r, true
 	}
@@ -44,6 +47,21 @@ func order(t []token, c place) (reading, bool) {
 		}
 	}
 	return reading{}, false
+}
+
+// conditioned reports whether an order among facts regulates: it says when it holds ("Read it before you change it"), or is a paragraph of
+// words alone.
+func conditioned(t []token, c place) bool {
+	words := !c.item
+	for i := 1; i < len(t); i++ {
+		switch w := t[i].low; {
+		case w == "before" || w == "unless" || w == "whenever" || w == "when" && i > 2 || w == "every" || w == "until":
+			return true
+		case w == "":
+			words = false
+		}
+	}
+	return words && len(t) > 3
 }
 
 // behindDash reads an order behind a dash or a semicolon, in instructions: "CI runs on Windows - ensure that it passes".

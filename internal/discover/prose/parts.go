@@ -65,6 +65,10 @@ func split(s string, t []token, first reading, c place) []part {
 			p.subject = subject
 			ok = ok && subject != ""
 		}
+		if !ok && k > 0 && c.genre == Instructions && t[from].before == ';' {
+			out[len(out)-1].end = p.end // it goes on with the part before it
+			continue
+		}
 		if !ok {
 			return nil
 		}

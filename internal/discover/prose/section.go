@@ -153,6 +153,15 @@ func goesOn(t []token) bool {
 	return len(t) > 1 && (participles[w] || copulas[w] || strings.HasSuffix(w, "ed") && !auxiliaries[at(t, 1)] && !fullSentence(t))
 }
 
+// resumes reports whether a sentence speaks about the one before it: "This includes stairs.", "The list is in the hall."
+func resumes(t []token) bool {
+	switch t[0].low {
+	case "this", "these", "such", "it", "they", "that", "those":
+		return true
+	}
+	return determiners[t[0].low] && fullSentence(t)
+}
+
 // limits reports whether an item is nothing but a limit: "Up to 20 parcels a day", "One parcel per guest".
 func limits(t []token) bool {
 	k := 2
