@@ -32,7 +32,11 @@ func TestLeads(t *testing.T) {
 			"3 MUST_NOT The following acts are strictly prohibited, at any hour: Feeding the bears.",
 			"5 MUST_NOT The following acts are strictly prohibited, at any hour: Introduction of other animals.",
 		},
-		"Guests should:\n- Use the side door\n- Avoid the garden": {"2 SHOULD Guests should use the side door", "3 SHOULD Guests should avoid the garden"},
+		"All guests shall be responsible for:\n\n- Timely payment;\n- Returning all keys.": {
+			"3 MUST All guests shall be responsible for Timely payment", "4 MUST All guests shall be responsible for Returning all keys.",
+		},
+		"All carpenters will be:\n\n- Paid each week\n- Given gloves": {"3 MUST All carpenters will be paid each week", "4 MUST All carpenters will be given gloves"},
+		"Guests should:\n- Use the side door\n- Avoid the garden":     {"2 SHOULD Guests should use the side door", "3 SHOULD Guests should avoid the garden"},
 	} {
 		var got []string
 		for _, n := range find(text, prose.Policy) {

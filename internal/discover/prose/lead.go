@@ -45,6 +45,9 @@ func (f *finder) leading(i, at int, raw string, c place) bool {
 	}
 	if l.says == nil {
 		l.says = bare(t)
+		if n := len(t); l.says == nil && f.genre == Policy && n > 2 && is(t, n-2, "will", "be") && !somebody[t[n-3].low] { // "Contractors will be:" with "paid on time" below it
+			l.says = &reading{modality: rule.Must, means: ByStatement, phrase: "will be", at: n - 2, subject: true}
+		}
 		l.open = l.says != nil
 		l.ends = l.ends || l.open
 	}
@@ -270,6 +273,9 @@ func demands(t []token) bool {
 	n := len(t)
 	if is(t, n-3, "not", "limited", "to") {
 		return false
+	}
+	if at(t, n-1) == "for" && (at(t, n-2) == "responsible" || at(t, n-2) == "accountable") {
+		return true
 	}
 	for _, last := range []int{n - 1, n - 2, n - 3} {
 		switch at(t, last) {

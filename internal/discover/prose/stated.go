@@ -210,7 +210,7 @@ var placed = text.Words("in via through from by within inside under with on at d
 // objectless reports whether the words before i are a noun phrase without a verb: "Environment variables only via the settings".
 func objectless(t []token, i int) bool {
 	for k := range t[:i] {
-		if w := t[k].low; t[k].before != 0 && k > 0 || copulas[w] || auxiliaries[w] || lexicon.Third(w) != "" && !noun(w) {
+		if w := t[k].low; t[k].before != 0 && k > 0 || copulas[w] || auxiliaries[w] || lexicon.Third(w) != "" && !noun(lexicon.Third(w)) {
 			return false
 		}
 	}

@@ -208,6 +208,16 @@ func (l *tongue) binds(t []token, i int, c place) (reading, bool) {
 	case l.is("should", w):
 		r.modality, r.means = rule.Should, ByAdvice
 		return r, !c.genre.describes() && !l.guarded(t, i)
+	case l.is("can", w):
+		r.modality, r.means = rule.MustNot, ByRestraint
+		if c.genre != Policy || l.guarded(t, i) {
+			return r, false
+		}
+		if !no() && l.restrains(t, i) {
+			r.modality = rule.Must
+			return r, true
+		}
+		return r, no() && clauseAt(t, i) == 0
 	case l.is("may", w):
 		r.means = ByRestraint
 		if l.guarded(t, i) || c.genre.describes() && l.name != "de" {
@@ -399,6 +409,27 @@ func (l *tongue) infinitive(w string) bool {
 	return len(w) > 3 && !l.is("others", w) && slices.ContainsFunc(l.ends, func(e string) bool { return strings.HasSuffix(w, e) })
 }
 
+// acts reads a German statement of what the people of an organisation do at set times, or none of: "Der Vorstand beruft jährlich ... ein", "Die Mitglieder
+// erhalten keine Zuwendungen".
+func (l *tongue) acts(t []token, timely bool) (reading, bool) {
+	r := reading{modality: rule.Must, means: ByStatement, subject: true, at: 2}
+	if l.name != "de" || len(t) < 5 || !l.is("people", t[1].low) || t[2].before != 0 || t[2].upper || l.is("copulas", t[2].low) {
+		return r, false
+	}
+	verb := t[2].low
+	if !strings.HasSuffix(verb, "t") && !strings.HasSuffix(verb, "en") {
+		return r, false
+	}
+	r.phrase = t[1].low + " " + verb
+	for k := 3; k < len(t) && t[k].before == 0; k++ {
+		if strings.HasPrefix(t[k].low, "kein") {
+			r.modality = rule.MustNot
+			return r, true
+		}
+	}
+	return r, timely
+}
+
 // stated reads a statement of what is done that means what must be done: "Alle Zugriffe werden protokolliert".
 func (l *tongue) stated(t []token, c place) (reading, bool) {
 	r := reading{modality: rule.Must, means: ByStatement, subject: true}
@@ -415,6 +446,9 @@ func (l *tongue) stated(t []token, c place) (reading, bool) {
 	}
 	if k := l.refuses(t); k > 0 {
 		r.modality, r.at, r.phrase = rule.MustNot, k, "ne "+t[k].low
+		return r, true
+	}
+	if r, ok := l.acts(t, timely); ok {
 		return r, true
 	}
 	for i := 1; i < len(t)-1; i++ {

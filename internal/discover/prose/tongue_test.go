@@ -118,3 +118,14 @@ func TestTongueLeads(t *testing.T) {
 		}
 	}
 }
+
+// German policies say what can only be done or cannot, and what the people of an organisation do at set times or do not.
+func TestGermanStatements(t *testing.T) {
+	compare(t, prose.Policy, map[string][]string{
+		"Das Stimmrecht kann nur von den Mitgliedern und von dem Vorstand ausgeübt werden.":        {"1 MUST Das Stimmrecht kann nur von den Mitgliedern und von dem Vorstand ausgeübt werden."},
+		"Die Schlüssel und die Karten können nicht an Gäste übertragen werden.":                    {"1 MUST_NOT Die Schlüssel und die Karten können nicht an Gäste übertragen werden."},
+		"Der Vorstand prüft die Kasse und die Bücher mindestens jährlich.":                         {"1 MUST Der Vorstand prüft die Kasse und die Bücher mindestens jährlich."},
+		"Die Mitglieder erhalten keine Gelder des Vereins und der Stiftung.":                       {"1 MUST_NOT Die Mitglieder erhalten keine Gelder des Vereins und der Stiftung."},
+		"Der Verein und die Stiftung haben das Haus im Jahr gebaut. Das kann auch von Dauer sein.": nil,
+	})
+}
