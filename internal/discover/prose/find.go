@@ -45,6 +45,9 @@ func Find(ctx context.Context, list []blocks.Block, g Genre) (found []Norm, gaps
 			g = Policy
 		}
 	}
+	if g == Document && f.tongue != nil && f.tongue.prescribes(list) {
+		g = Policy
+	}
 	for i := range list {
 		f.genre = genreOf(list[i].Section, g)
 		if i%64 == 0 && ctx.Err() != nil {
@@ -118,7 +121,7 @@ func (f *finder) context(i int) place {
 
 // sentence reads one sentence of block i. first is where the norms of the block begin in what has been found.
 func (f *finder) sentence(i int, raw string, line int, c place, first int) {
-	if strings.HasSuffix(raw, "?") || strings.HasSuffix(raw, "?*") {
+	if question(raw) {
 		return
 	}
 	if n := len(f.out); n > first {
@@ -133,6 +136,15 @@ func (f *finder) sentence(i int, raw string, line int, c place, first int) {
 		n.Rationale = text.FitRunes(strings.TrimSpace(n.Rationale+" "+blocks.Plain(raw)), maxQuote, "")
 	}
 	f.out = append(f.out, found...)
+}
+
+// question reports whether a sentence is a question, behind which words in brackets may be.
+func question(raw string) bool {
+	raw = strings.TrimRight(raw, "*_ ")
+	if at := strings.LastIndex(raw, " ("); at > 0 && strings.HasSuffix(raw, ")") {
+		raw = raw[:at]
+	}
+	return strings.HasSuffix(raw, "?")
 }
 
 // read returns the norms of a sentence: of the whole, part by part, or by its lead.
@@ -162,7 +174,7 @@ func (f *finder) read(i int, raw string, line int, c place) []Norm {
 		return nil
 	}
 	r, ok := classify(t, c)
-	if ok && c.item && r.means == ByItem && titled(raw, t) {
+	if ok && c.item && r.means == ByItem && titled(raw, t) || ok && r.means == BySentence && strings.HasSuffix(raw, ":") && generic(t) {
 		return nil
 	}
 	if !ok && label != "" && !described(label) {
@@ -207,7 +219,7 @@ func (f *finder) read(i int, raw string, line int, c place) []Norm {
 	if !ok && !led && label != "" && c.item && !c.facts && labelled(raw, label, body, t) && (f.genre == Instructions && announced(b.Section, ruleSections) || f.genre == Policy && bounds(t)) {
 		return []Norm{f.norm(i, raw, line, reading{modality: rule.Must, means: ByLabel, phrase: blocks.Plain(label)}, c)}
 	}
-	if !ok && !led && c.item && f.genre == Policy && !c.facts && limits(t) {
+	if !ok && !led && c.item && (f.genre == Policy && !c.facts || f.genre == Instructions && is(t, 0, "one")) && limits(t) {
 		return []Norm{f.norm(i, raw, line, reading{modality: rule.Must, means: ByRestraint, phrase: t[0].low}, c)}
 	}
 	if f.inner.says != nil && !led && (!ok || r.at == 0 && copulas[t[0].low]) && goesOn(t) {

@@ -277,3 +277,22 @@ func TestLaterSentencesOfItems(t *testing.T) {
 		},
 	})
 }
+
+// Capitals, contrasts and leads in capitals give force to items that have no verb; what a program does automatically has none.
+func TestForceWithoutVerbs(t *testing.T) {
+	compare(t, prose.Instructions, map[string][]string{
+		"# Yard\n\n## Architecture\n\n- NO gates without hinges\n- Sheds: ZERO open fires\n- no cellar\n- ALL sheds return their keys\n- Sheds for tools, NOT carts\n- One lamp per shed": {
+			"5 MUST_NOT NO gates without hinges", "6 MUST_NOT Sheds: ZERO open fires", "8 MUST ALL sheds return their keys", "9 MUST Sheds for tools, NOT carts", "10 MUST One lamp per shed",
+		},
+		"Patterns (BANNED):\n\n- Nested gates":                      {"3 MUST_NOT Patterns (BANNED): Nested gates"},
+		"Pre-paint requirements:\n\n- `gate test` passes":           {"3 MUST Pre-paint requirements: `gate test` passes"},
+		"# Yard\n\n- Sheds hold tools only where the roof is sound": {"3 MUST Sheds hold tools only where the roof is sound"},
+	})
+	compare(t, prose.Policy, map[string][]string{
+		"Dogs bark at night, so shut the kennel.\n\nMisuse includes any loud whistle.\n\nAll lamps are automatically lit.\n\nCan guests see all signs? (Visible)": {"1 MUST Dogs bark at night, so shut the kennel."},
+		"The club will not tolerate misuse.\n\nKeys must be kept. Except on notice to the chair, no guest may stay.": {
+			"1 MUST_NOT The club will not tolerate misuse.", "3 MUST Keys must be kept.", "3 MUST_NOT Except on notice to the chair, no guest may stay.",
+		},
+		"# Gate checklist\n\n- [ ] Hinges checked": {"3 MUST Hinges checked"},
+	})
+}

@@ -106,7 +106,7 @@ var plans = []string{"roadmap", "todo", "to do", "to-do", "task", "plan", "progr
 // ticked reads an item with a box, in a text of rules: what is to be ticked off is to be so. Boxes of plans, and what somebody declares
 // ("I have read ..."), are none.
 func ticked(b *blocks.Block, t []token, g Genre) (reading, bool) {
-	if !b.Box || g.describes() || len(t) < 3 || t[0].low == "i" || announced(b.Section, plans) {
+	if !b.Box || g.describes() || len(t) < 3 && !(len(t) == 2 && participles[t[1].low]) || t[0].low == "i" || announced(b.Section, plans) {
 		return reading{}, false
 	}
 	r := reading{modality: "MUST", means: ByBox, phrase: t[0].low}

@@ -49,7 +49,10 @@ func (f *finder) leading(i, at int, raw string, c place) bool {
 			l.says = &reading{modality: rule.Must, means: ByStatement, phrase: "will be", at: n - 2, subject: true}
 		}
 		l.open = l.says != nil
-		l.ends = l.ends || l.open
+		l.ends = l.ends || l.open && !entitling[l.says.phrase]
+	}
+	if l.says != nil && l.says.phrase == "requirements" && f.hasItems(i) && f.ordersAround(i+1) { // its items say it themselves
+		l.says, l.open, l.ends = nil, false, false
 	}
 	l.when = openers[t[0].low] && l.says == nil
 	l.free = l.says == nil && (offers(t) || aims(t)) || helps(t)
@@ -378,6 +381,9 @@ func (f *finder) leader(i int, raw string) (lead, bool) {
 	return no, true
 }
 
+// entitling words end leads that are titles of what is below them.
+var entitling = text.Words("banned disallowed requirements")
+
 // bare reads a lead that ends with the word that binds: "Never:", "Any new feature must:".
 func bare(t []token) *reading {
 	n := len(t)
@@ -389,6 +395,13 @@ func bare(t []token) *reading {
 		return nil
 	}
 	switch last {
+	case "banned", "disallowed": // "Patterns (BANNED):"
+		r.modality, r.means = rule.MustNot, ByNegation
+	case "requirements": // "Pre-commit requirements:"
+		if n == 1 || n > 4 || verb(t[0].low) || determiners[t[0].low] {
+			return nil
+		}
+		r.modality, r.means = rule.Must, ByBinding
 	case "never", "not", "don't", "dont", "don'ts", "forbidden", "prohibited", "cannot":
 		if n > 2 && !auxiliaries[at(t, n-2)] && at(t, n-2) != "do" && last != "cannot" {
 			return nil

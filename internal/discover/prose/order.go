@@ -66,10 +66,13 @@ func conditioned(t []token, c place) bool {
 
 // behindDash reads an order behind a dash or a semicolon, in instructions: "CI runs on Windows - ensure that it passes".
 func behindDash(t []token, c place) (reading, bool) {
-	if c.genre != Instructions || c.facts || c.row {
+	if c.genre.describes() || c.facts || c.row {
 		return reading{}, false
 	}
 	for i := 2; i < len(t); i++ {
+		if c.genre != Instructions && !(t[i-1].low == "so" && t[i-1].before == ',' && t[i].low != "be" && t[i].low != "bear") {
+			continue
+		}
 		if i+1 < len(t) && t[i+1].before != '-' && (t[i].before == '-' || t[i].before == ';' || t[i-1].low == "so" && t[i-1].before == ',') && verb(t[i].low) && (!noun(t[i].low) || t[i].before == ';' && follower(t, i, c)) {
 			if r, ok := orderAt(t, i, c); ok {
 				return r, true
@@ -160,10 +163,10 @@ func orderAt(t []token, i int, c place) (reading, bool) {
 
 // unwanted reports whether no, at i, forbids: "No exported types" does in a list of rules, and is a fact elsewhere.
 func unwanted(t []token, i int, c place) bool {
-	if c.genre.describes() || c.genre == Policy && len(t) <= i+2 || c.facts || len(t) <= i+1 || len(t) > 12 || t[i+1].before != 0 {
+	if c.genre.describes() || c.genre == Policy && len(t) <= i+2 || c.facts && !t[i].caps || len(t) <= i+1 || len(t) > 12 || t[i+1].before != 0 {
 		return false
 	}
-	return !within(t, i, len(t), func(k int) bool { return stating[t[k].low] })
+	return (t[i].low != "zero" || t[i].caps) && !within(t, i, len(t), func(k int) bool { return stating[t[k].low] })
 }
 
 // verbNext reports whether the word behind i, which may be a noun, is a verb.
@@ -265,6 +268,8 @@ func isOrder(t []token, i int, c place) bool {
 	w, next := strings.TrimPrefix(at(t, i), "self-"), at(t, i+1)
 	switch {
 	case t[i].linked && linkedName(t, i), t[i].caps && requests[w], offersAny(t, i), is(t, 0, "for", "more"):
+		return false
+	case noun(w) && lexicon.Third(next) != "" && !noun(lexicon.Third(next)) && (determiners[at(t, i+2)] || objects[at(t, i+2)] || adverbs[at(t, i+2)]): // "Misuse includes both ..."
 		return false
 	case is(t, i, "subject", "to") || is(t, i, "keep", "in", "mind") || is(t, i, "write", "to") || is(t, i, "write", "us"):
 		return false

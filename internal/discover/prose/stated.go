@@ -1,6 +1,7 @@
 package prose
 
 import (
+	"slices"
 	"strings"
 
 	"tenet/internal/lexicon"
@@ -13,6 +14,9 @@ import (
 func stated(t []token, c place) (reading, bool) {
 	r := reading{modality: rule.Must, means: ByStatement, subject: true}
 	if c.genre != Policy || c.facts || c.row || len(t) < 4 || subordinators[t[0].low] {
+		return r, false
+	}
+	if slices.ContainsFunc(t, func(w token) bool { return w.low == "automatically" }) { // what a program does
 		return r, false
 	}
 	whole := universal[t[0].low] // it is about all of a kind
@@ -159,6 +163,9 @@ func elided(t []token, c place) (reading, bool) {
 
 // insteadOf reads an item that is code to use, and other code not to use: "`bun install` (never `npm install`)".
 func insteadOf(t []token) (reading, bool) {
+	if len(t) >= 3 && contrasted(t) {
+		return reading{modality: rule.Must, means: ByItem, phrase: "not"}, true
+	}
 	if len(t) < 3 || t[0].low != "" {
 		return reading{}, false
 	}
@@ -173,11 +180,28 @@ func insteadOf(t []token) (reading, bool) {
 	return reading{}, false
 }
 
+// contrasted reports whether an item names what is to be, and what is not: "Methods for behavior, NOT properties".
+func contrasted(t []token) bool {
+	if fullSentence(t) || len(t) > 12 {
+		return false
+	}
+	for i := 1; i < len(t)-1; i++ {
+		if w := t[i].low; (w == "not" || w == "never") && t[i].caps && t[i].before != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // confined reads a statement of what something only is or does: "Versions are set only in the manifest", "Workers contain only jobs".
 func confined(t []token, c place) (reading, bool) {
 	r := reading{modality: rule.Must, means: ByRestraint, phrase: "only", subject: true}
 	if c.genre.describes() || c.row || len(t) < 4 || subordinators[t[0].low] || nearby[t[0].low] || resumes(t[:1]) {
 		return r, false
+	}
+	if t[0].caps && universal[t[0].low] && len(t[0].low) > 2 { // "ALL handlers return a result"
+		r.phrase, r.means = t[0].low, ByStatement
+		return r, true
 	}
 	for i := 1; i < len(t); i++ {
 		w, prev := t[i].low, t[i-1].low
@@ -193,6 +217,8 @@ func confined(t []token, c place) (reading, bool) {
 			return r, true
 		case i+2 < len(t) && placed[at(t, i+1)] && i > 1 && (participles[prev] || strings.HasSuffix(prev, "ed") || objectless(t, i)):
 			return r, true
+		case i+2 < len(t) && (is(t, i+1, "where") || is(t, i+1, "when") || is(t, i+1, "if")) && i > 2 && t[i].before == 0:
+			return r, true
 		case i+1 == len(t) && i > 3 && within(t, 0, i, func(k int) bool { return placed[t[k].low] && i-k < 6 && verbBefore(t, k) }):
 			return r, true
 		}
@@ -202,7 +228,7 @@ func confined(t []token, c place) (reading, bool) {
 }
 
 // fixed verbs say what something consists of or takes.
-var fixed = text.Words("contain contains hold holds accept accepts reference references import imports depend depends")
+var fixed = text.Words("contain contains hold holds accept accepts reference references import imports depend depends cover covers use uses expose exposes serve serves")
 
 // placed words say where, how or when something is done.
 var placed = text.Words("in via through from by within inside under with on at during after")

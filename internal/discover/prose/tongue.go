@@ -129,6 +129,36 @@ func (l *tongue) classify(t []token, c place) (reading, bool) {
 	return l.stated(t, c)
 }
 
+// prescribes reports whether a text is there to regulate, whatever its name: a tenth of its sentences bind, four at least.
+func (l *tongue) prescribes(list []blocks.Block) bool {
+	all, bind := 0, 0
+	for i := range list {
+		if list[i].Kind == blocks.Heading || list[i].Kind == blocks.Row {
+			continue
+		}
+		for _, p := range places(&list[i]) {
+			if all == maxSurvey {
+				break
+			}
+			if p[1]-p[0] > maxSentence {
+				continue
+			}
+			t := tokenize(list[i].Text[p[0]:p[1]])
+			if len(t) < 3 {
+				continue
+			}
+			all++
+			for k := range t {
+				if r, ok := l.binds(t, k, place{genre: Policy}); ok && t[k].low != "" && r.modality != rule.May {
+					bind++
+					break
+				}
+			}
+		}
+	}
+	return bind >= leastFirm && 10*bind >= all
+}
+
 // clauseAt returns where the clause that the word at i is in begins.
 func clauseAt(t []token, i int) int {
 	for i > 0 && t[i].before == 0 {
@@ -207,7 +237,7 @@ func (l *tongue) binds(t []token, i int, c place) (reading, bool) {
 		return r, true
 	case l.is("should", w):
 		r.modality, r.means = rule.Should, ByAdvice
-		return r, !c.genre.describes() && !l.guarded(t, i)
+		return r, !c.genre.describes() && !l.guarded(t, i) && !(i == 0 && l.name == "de" && later(t, 0)) // not "Sollte ... sein, ..."
 	case l.is("can", w):
 		r.modality, r.means = rule.MustNot, ByRestraint
 		if c.genre != Policy || l.guarded(t, i) {
@@ -372,7 +402,7 @@ func (l *tongue) germanOrder(t []token, c place, r reading) (reading, bool) {
 		return r, false
 	}
 	r.phrase, r.at = last.low, len(t)-1
-	return r, len(t) >= 2 && !l.is("copulas", last.low)
+	return r, len(t) >= 2 && !l.is("copulas", last.low) && !l.is("places", last.low) && at(t, len(t)-2) != "zu" && clauseAt(t, len(t)-1) == 0
 }
 
 // refuses returns the verb of a French statement that the people of an organisation do not do something: "Les agents ne communiquent aucune ..."; 0
