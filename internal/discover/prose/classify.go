@@ -168,6 +168,9 @@ func denied(t []token, i int, _ place) bool {
 		if nothings[t[k].low] && (k == 0 || t[k].before != 0 || t[k-1].low == "that" || t[k-1].low == "and" || t[k-1].low == "but") {
 			return at(t, k+1) != "longer"
 		}
+		if t[k].before == ',' && t[0].low == "no" && enumerated(t, i) { // "No tents, fires or dogs are allowed"
+			continue
+		}
 		if t[k].before == ',' && (is(t, k, "other", "than") || is(t, k, "except")) { // "No parcel, other than those of guests, may ..."
 			continue
 		}
@@ -176,6 +179,18 @@ func denied(t []token, i int, _ place) bool {
 		}
 	}
 	return false
+}
+
+// enumerated reports whether the words before i enumerate things: they have commas, and or or, and no verb of their own.
+func enumerated(t []token, i int) bool {
+	joined := false
+	for k := range t[:i] {
+		if copulas[t[k].low] && k < i-1 || auxiliaries[t[k].low] || nearby[t[k].low] {
+			return false
+		}
+		joined = joined || t[k].low == "or" || t[k].low == "and"
+	}
+	return joined
 }
 
 // used reports whether the sentence uses the word at i and does not just name it: "MUST, SHOULD or MAY", "a broken SHOULD".

@@ -28,6 +28,9 @@ func (n counts) prescribes() bool {
 	if 4*n.code > n.all {
 		return false
 	}
+	if n.firm >= leastFirm && n.all >= leastAll && 10*n.firm >= n.all && 5*(n.firm+n.orders+n.binding) >= 2*n.all { // of orders and demands together
+		return true
+	}
 	return n.firm >= leastFirm && 10*n.firm >= n.all && 2*(n.firm+n.orders) >= n.all || n.firm >= fewFirm && n.all >= leastAll && 3*(n.firm+n.orders) >= 2*n.all
 }
 
@@ -68,7 +71,7 @@ func survey(list []blocks.Block) (n counts) {
 			}
 			n.all++
 			switch r, ok := order(t, place{genre: Policy, item: b.Kind == blocks.Item}); {
-			case ok && (r.means == ByNegation || advising[r.phrase] || t[0].low == "always"):
+			case ok && (r.means == ByNegation || behindSign(t) || advising[r.phrase] || t[0].low == "always"):
 				n.firm++
 			case ok:
 				n.orders++
@@ -78,6 +81,16 @@ func survey(list []blocks.Block) (n counts) {
 		}
 	}
 	return n
+}
+
+// behindSign reports whether a sentence forbids something behind a dash or a semicolon: "Rebase your branch; never force it".
+func behindSign(t []token) bool {
+	for i := 1; i+1 < len(t); i++ {
+		if (t[i].before == ';' || t[i].before == '-') && (t[i].low == "never" || t[i].low == "don't" || is(t, i, "do", "not")) {
+			return true
+		}
+	}
+	return false
 }
 
 // guidingSections are headings of advice in texts that are there for something else.
@@ -92,6 +105,9 @@ func genreOf(section []string, g Genre) Genre {
 		return g
 	}
 	for _, heading := range section {
+		if forbidding([]string{heading}) {
+			return Policy
+		}
 		heading = " " + strings.TrimRight(strings.ToLower(heading), " .:") + " "
 		if slices.ContainsFunc(guidingSections, func(s string) bool { return strings.Contains(heading, " "+s+" ") }) {
 			return Policy

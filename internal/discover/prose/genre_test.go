@@ -57,6 +57,24 @@ func TestDocumentsThatAdvise(t *testing.T) {
 	})
 }
 
+// Orders and demands together show that a text regulates, where it often forbids; a section of what is forbidden does so alone.
+func TestTextsThatForbid(t *testing.T) {
+	const text = "# Sheds\n\n- Sweep the floor\n- Oil the hinges; never force them\n- Never smoke\n- Avoid draughts\n- Don't whistle\n- Lamps must burn\n\n" +
+		"Sheds are old. The floor is oak. The door is wide. A road leads there. Tools hang high. Boats are near. It is cool.\n"
+	found := find(text, prose.Document)
+	if len(found) != 7 || found[0].Statement != "Sweep the floor" {
+		t.Errorf("found %+v", found)
+	}
+	compare(t, prose.Document, map[string][]string{
+		"# Sheds\n\n- Sweep the floor\n\n## Common Mistakes and Forbidden Acts\n\n- Leaving lamps on": {"7 MUST_NOT Do not: Leaving lamps on"},
+	})
+	compare(t, prose.Instructions, map[string][]string{
+		"Only the keeper may open it.\n\nEvery parcel requires a stamp.\n\nUpper shelves are reserved for glass.": {
+			"1 MUST Only the keeper may open it.", "3 MUST Every parcel requires a stamp.", "5 MUST Upper shelves are reserved for glass.",
+		},
+	})
+}
+
 // What a text shows to type is no rule, however many orders it gives.
 func TestManuals(t *testing.T) {
 	text := "# Pump\n"

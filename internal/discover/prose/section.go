@@ -98,7 +98,7 @@ func forbidding(section []string) bool {
 			if w := t[k].low; allowing[w] {
 				return false
 			}
-			if len(t) <= 3 && refusing[t[k].low] || is(t, k, "do", "not") || is(t, k, "not", "to", "do") || is(t, k, "must", "not") {
+			if (len(t) <= 3 || k >= 2 && at(t, k-1) == "and") && refusing[t[k].low] || is(t, k, "do", "not") || is(t, k, "not", "to", "do") || is(t, k, "must", "not") {
 				return true
 			}
 		}
