@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -156,4 +157,75 @@ func testSuspendedAgents(t *testing.T, here, there *node) {
 	here.key = admin
 	here.call("POST", suspensionsPath+"/"+everywhere.ID+"/lift", fields{"reason": "r"}).wantProblem(http.StatusNotFound, rule.CodeNotFound)
 	here.call("POST", suspensionsPath+"/"+everywhere.ID+"/lift?project_id=*", fields{"reason": "r"}).want(http.StatusOK)
+}
+
+// The name of a request gives nobody else the answer that an agent got, and not the agent itself once it is suspended.
+func TestNamedRequestsAreRepeatedForWhoAskedFirst(t *testing.T) {
+	t.Parallel()
+	dir, dsn := litetest.Dir(t), pgtest.DSN(t)
+	for name, open := range map[string]func() (store.Store, error){
+		"sqlite":   func() (store.Store, error) { return sqlstore.OpenSQLite(t.Context(), dir, sqlstore.Options{}) },
+		"postgres": func() (store.Store, error) { return sqlstore.OpenPostgres(t.Context(), dsn, sqlstore.Options{}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			testNamedRequests(t, newNodeOn(t, s))
+		})
+	}
+}
+
+func testNamedRequests(t *testing.T, n *node) {
+	admin := n.makeKey(auth.Admin, store.AllProjects)
+	n.key = admin
+	ann := n.newKey(fields{"name": "ann", "role": "evaluator", "project_id": "default"}).Secret
+	bob := n.newKey(fields{"name": "bob", "role": "evaluator", "project_id": "default"}).Secret
+	tx := fields{"subject": fields{"kind": "transaction", "transaction_type": "payment", "amount": 1, "currency": "EUR"}}
+	type request struct {
+		path   string
+		body   fields
+		header []string
+	}
+	forms := map[string]request{
+		"evaluate":   {evaluatePath, fields{"diff": goodDiff}, nil},
+		"submission": {submissionsPath, tx, nil},
+		"later":      {submissionsPath, tx, []string{"Prefer", "respond-async"}},
+		"stream":     {evaluatePath, fields{"diff": goodDiff}, []string{"Accept", "text/event-stream"}},
+	}
+	for form, r := range forms {
+		ask := func(key string, headers ...string) (status int, body string) {
+			t.Helper()
+			n.key = key
+			a := n.call("POST", r.path, r.body, slices.Concat([]string{"Idempotency-Key", "the " + form}, r.header, headers)...)
+			return a.status, string(a.body)
+		}
+		if status, body := ask(ann, wire.AgentHeader, "bot-"+form); status != http.StatusOK && status != http.StatusAccepted {
+			t.Fatalf("%s: %d %s", form, status, body)
+		}
+		if status, body := ask(ann, wire.AgentHeader, "bot-"+form); status != http.StatusOK && status != http.StatusAccepted {
+			t.Errorf("%s, the same again: %d %s", form, status, body)
+		}
+		for other, headers := range map[string][]string{
+			"another key":     {wire.AgentHeader, "bot-" + form},
+			"another agent":   {wire.AgentHeader, "other"},
+			"no agent":        nil,
+			"another person":  {wire.AgentHeader, "bot-" + form, wire.OnBehalfOfHeader, "eve@example.com"},
+			"another session": {wire.AgentHeader, "bot-" + form, wire.SessionHeader, "2"},
+		} {
+			key := ann
+			if other == "another key" {
+				key = bob
+			}
+			if _, body := ask(key, headers...); !strings.Contains(body, string(rule.CodeConflict)) {
+				t.Errorf("%s, %s: %s, want a conflict", form, other, body)
+			}
+		}
+		n.key = admin
+		n.call("POST", suspensionsPath, fields{"agent": "bot-" + form, "reason": "It deleted a table."}).want(http.StatusCreated)
+		if _, body := ask(ann, wire.AgentHeader, "bot-"+form); !strings.Contains(body, string(rule.CodeForbidden)) || !strings.Contains(body, "It deleted a table") {
+			t.Errorf("%s, suspended meanwhile: %s, want it forbidden", form, body)
+		}
+	}
 }

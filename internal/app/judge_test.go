@@ -152,6 +152,17 @@ func TestNodesShareKeptVerdicts(t *testing.T) {
 			if evaluation(t, two, request(change)); m.Calls() != 4 {
 				t.Errorf("%d calls after clearing", m.Calls())
 			}
+			// The node that takes the feedback follows at once.
+			for range 2 {
+				evaluation(t, one, request(change))
+			}
+			before := m.Calls()
+			if code := ask(t, one, http.MethodPost, "/api/v1/evaluations/"+first.EvaluationID+"/feedback", `{"rule_id": "`+wrong+`", "correct": false}`, nil); code != http.StatusOK {
+				t.Fatalf("feedback: %d", code)
+			}
+			if evaluation(t, one, request(change)); m.Calls() != before+1 {
+				t.Errorf("%d calls right after the feedback, want 1", m.Calls()-before)
+			}
 		})
 	}
 }

@@ -246,7 +246,7 @@ func (a *App) assembleJudging(p *parts, registry *prometheus.Registry, jobs job.
 		Views: a.live, Released: snapshots, Recorder: writer, Checks: check.NewCache(maxPrograms), Now: now,
 		Records: evaluate.Store{
 			Updater: s, Audit: fleet.Records{AuditReader: s.Lagging.Audit, Edges: s.Lagging.Edges}, Feedback: s.Lagging.Feedback, Jobs: s.Jobs, Projects: s.Projects, Rules: s.Rules, Retention: s.Retention, Submissions: s.Submissions,
-			TestCases: s.TestCases, Edges: s.Edges, Parts: s.Parts,
+			TestCases: s.TestCases, Edges: s.Edges, Parts: s.Parts, Dropped: p.verdicts.Reread,
 		},
 		Index: p.index, Judge: judging, Estimate: judging.Estimate, EstimateTriage: judging.EstimateTriage, Fresh: m.newJudge(cfg, log, nil, nil), Queue: jobs, Redact: redact.New(),
 		Subjects: wire.Keep(cfg.RecordSubjects), Documents: p.documents, Publish: p.webhooks.Publish, Refuse: a.recorded.refuse(p.book),

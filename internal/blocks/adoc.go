@@ -42,6 +42,10 @@ func (r *lineReader) adoc() {
 	case rest == "":
 		r.gap = true
 	case strings.HasPrefix(line, "//") && !strings.HasPrefix(line, "////"):
+	case (r.gap || r.open < 0) && underlined(line, r.peek(0)) > 0:
+		r.heading(underlined(line, r.peek(0)), line, number)
+		r.at++
+		r.gap = true
 	case adocFence.MatchString(line):
 		r.fenced(line)
 	case title != nil:
@@ -78,6 +82,21 @@ func (r *lineReader) adoc() {
 		r.scanner.read(0, rest, number)
 		r.gap = false
 	}
+}
+
+// underlines are the signs below titles of two lines, from the outermost level.
+const underlines = "=-~^+"
+
+// underlined returns the level of a title that the next line underlines, about as long as it is; 0 for none.
+func underlined(title, next string) int {
+	next = strings.TrimRight(next, " ")
+	if len(next) < 3 || title[0] == ' ' || title[0] == '|' || title[0] == next[0] || strings.Trim(next, next[:1]) != "" {
+		return 0
+	}
+	if off := len([]rune(strings.TrimRight(title, " "))) - len(next); off < -2 || off > 2 {
+		return 0
+	}
+	return 1 + strings.IndexByte(underlines, next[0])
 }
 
 // fenced reads what is behind a fence: rows of a table; text of examples, sidebars and quotes goes on as it is; code and comments

@@ -138,6 +138,12 @@ An example that must be read.
 Last.
 `
 
+// Titles of two lines are titles, and not the beginning of a block of code.
+func TestAdocTitlesOfTwoLines(t *testing.T) {
+	check(t, "adoc", Adoc("Gate Rules\n==========\n\nRules\n-----\nKeys must be kept.\n\n----\ncode\n----\n\nText\n\nDogs\n~~~~\nNo dogs.\n", 1),
+		"1 heading Gate Rules", "4 heading Rules", "6 text Keys must be kept.", "12 text Text", "14 heading Dogs", "16 text No dogs.")
+}
+
 func TestAdoc(t *testing.T) {
 	t.Parallel()
 	check(t, "chapter", Adoc(chapter, 1),

@@ -130,7 +130,7 @@ func reasonOf(err error) string {
 func approvalSaid(a *rule.Approval, did string) string {
 	switch {
 	case did == "approve" && a.State == rule.ApprovalPending:
-		return fmt.Sprintf("Your approval is recorded. %d of %d people have approved it.", len(a.Approvals()), a.Quorum)
+		return fmt.Sprintf("Your approval is recorded. %d of %s approved it.", len(a.Approvals()), counted(int64(a.Quorum), "person has", "people have"))
 	case did == "approve":
 		return "It is approved. The requester can go on with exactly this action."
 	case did == "reject":

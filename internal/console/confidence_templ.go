@@ -52,15 +52,15 @@ func confidenceView(p *page, r wire.Reliability) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var3 string
-		templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(grouped(int64(r.Candidates)))
+		templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(counted(int64(r.Candidates), "candidate", "candidates"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `confidence.templ`, Line: 12, Col: 119}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `confidence.templ`, Line: 12, Col: 146}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, " candidates, in texts that the reader was not tuned on. Where the two columns agree, the confidence is right.</p><table class=\"list\"><caption class=\"out\">Confidence of candidates and how many of them were rules</caption> <thead><tr><th scope=\"col\">Confidence</th><th scope=\"col\" class=\"n\">Mean</th><th scope=\"col\" class=\"n\">Were rules</th><th scope=\"col\" class=\"wide\"><span class=\"out\">Share that were rules</span></th><th scope=\"col\" class=\"n\">Candidates</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, ", in texts that the reader was not tuned on. Where the two columns agree, the confidence is right.</p><table class=\"list\"><caption class=\"out\">Confidence of candidates and how many of them were rules</caption> <thead><tr><th scope=\"col\">Confidence</th><th scope=\"col\" class=\"n\">Mean</th><th scope=\"col\" class=\"n\">Were rules</th><th scope=\"col\" class=\"wide\"><span class=\"out\">Share that were rules</span></th><th scope=\"col\" class=\"n\">Candidates</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -221,7 +221,7 @@ func usageBars(days []wire.DayUsage) []bar {
 		number := func(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
 		bars[i] = bar{
 			x: number(float64(i) * step), y: number(chartHeight - height), width: number(max(step-2, 0.5)), height: number(height),
-			title: d.Date + ": " + grouped(tokens) + " tokens in " + grouped(d.Calls) + " calls",
+			title: d.Date + ": " + counted(tokens, "token", "tokens") + " in " + counted(d.Calls, "call", "calls"),
 		}
 	}
 	return bars

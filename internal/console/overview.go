@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -47,7 +46,7 @@ func measureRules(p *page) error {
 	if err != nil {
 		return err
 	}
-	p.say(fmt.Sprintf("%s rules are measured.", grouped(int64(done.Rules))))
+	p.say(counted(int64(done.Rules), "rule is measured.", "rules are measured."))
 	return p.redirect(p.from())
 }
 

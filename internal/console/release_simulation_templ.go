@@ -459,9 +459,9 @@ func simulationResult(p *page, v simulation) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var24 string
-		templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(fmt.Sprintf("%s rules added, %s removed, %s modified. ", grouped(int64(v.Result.RulesAdded)), grouped(int64(v.Result.RulesRemoved)), grouped(int64(v.Result.RulesModified))))
+		templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(fmt.Sprintf("%s added, %s removed, %s modified. ", counted(int64(v.Result.RulesAdded), "rule", "rules"), grouped(int64(v.Result.RulesRemoved)), grouped(int64(v.Result.RulesModified))))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `release_simulation.templ`, Line: 96, Col: 176}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `release_simulation.templ`, Line: 96, Col: 187}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
 		if templ_7745c5c3_Err != nil {
@@ -486,9 +486,9 @@ func simulationResult(p *page, v simulation) templ.Component {
 		}
 		if v.Result.Cost.Calls > 0 {
 			var templ_7745c5c3_Var26 string
-			templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(fmt.Sprintf(". A model was asked %d times.", v.Result.Cost.Calls))
+			templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(". A model was asked " + counted(int64(v.Result.Cost.Calls), "time", "times") + ".")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `release_simulation.templ`, Line: 99, Col: 70}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `release_simulation.templ`, Line: 99, Col: 88}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var26))
 			if templ_7745c5c3_Err != nil {
@@ -496,9 +496,9 @@ func simulationResult(p *page, v simulation) templ.Component {
 			}
 		} else if v.Request.DryRun && v.Result.CostEstimate.Calls > 0 {
 			var templ_7745c5c3_Var27 string
-			templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs(fmt.Sprintf(". A model would be asked up to %d times.", v.Result.CostEstimate.Calls))
+			templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs(". A model would be asked up to " + counted(int64(v.Result.CostEstimate.Calls), "time", "times") + ".")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `release_simulation.templ`, Line: 101, Col: 89}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `release_simulation.templ`, Line: 101, Col: 107}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var27))
 			if templ_7745c5c3_Err != nil {

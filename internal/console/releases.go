@@ -145,7 +145,7 @@ func gateWords(g *wire.Gates) []string {
 	case g.Approvals == 1:
 		out = append(out, "approved by a second person")
 	case g.Approvals > 1:
-		out = append(out, fmt.Sprintf("approved by %d people", g.Approvals))
+		out = append(out, "approved by " + counted(int64(g.Approvals), "person", "people"))
 	}
 	switch n := len(g.Freezes); {
 	case n == 1:
@@ -215,7 +215,7 @@ func verifySnapshot(p *page) error {
 	if v.Valid {
 		p.say("The stored rules give the hash of the snapshot: it is as it was taken.")
 	} else {
-		p.warn(fmt.Sprintf("The snapshot is damaged: the stored rules give the hash %s, and %d rules are missing.", v.Computed, len(v.Missing)))
+		p.warn(fmt.Sprintf("The snapshot is damaged: the stored rules give the hash %s, and %s missing.", v.Computed, counted(int64(len(v.Missing)), "rule is", "rules are")))
 	}
 	return p.redirect(p.at("releases", "snapshots", id))
 }

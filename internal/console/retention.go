@@ -107,7 +107,7 @@ func (v *keeping) act(p *page) (said string, err error) {
 			v.form.bad("person", "No record holds data under this name.")
 			return "", nil
 		}
-		return "The person is forgotten, in " + grouped(int64(f.Records)) + " evaluations.", err
+		return "The person is forgotten, in " + counted(int64(f.Records), "evaluation", "evaluations") + ".", err
 	case "place":
 		in := wire.PlaceHold{
 			Reason: v.form.get("reason"), Rule: v.form.get("rule"), Scope: v.form.get("scope"), NodeID: v.form.get("node_id"), Repository: v.form.get("repository"),
@@ -121,7 +121,7 @@ func (v *keeping) act(p *page) (said string, err error) {
 		if h.Evaluations != nil {
 			covered = *h.Evaluations
 		}
-		return "The legal hold is placed. It covers " + grouped(int64(covered)) + " evaluations by now.", err
+		return "The legal hold is placed. It covers " + counted(int64(covered), "evaluation", "evaluations") + " by now.", err
 	}
 	marked := v.form.get("high_risk") != ""
 	in := wire.ChangeRetention{HighRisk: &marked, Reason: v.form.get("reason"), Kinds: map[string]wire.ChangeKeepTime{}}
@@ -190,7 +190,7 @@ func keptDays(n int) string {
 	if n == 0 {
 		return "without limit"
 	}
-	return grouped(int64(n)) + " days"
+	return counted(int64(n), "day", "days")
 }
 
 // keptNames are the kinds of what is kept, in words.

@@ -180,3 +180,11 @@ func grouped(n int64) string {
 	}
 	return sign + digits
 }
+
+// counted returns a number and the word for it: the singular for one, else the plural.
+func counted(n int64, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return grouped(n) + " " + more
+}

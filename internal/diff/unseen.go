@@ -10,10 +10,11 @@ import (
 	"strings"
 )
 
-// Modes of git for what is no file.
+// Modes of git: of what is no file, and of an ordinary file.
 const (
 	linkMode      = "120000"
 	submoduleMode = "160000"
+	fileMode      = "100644"
 )
 
 const (
@@ -90,6 +91,20 @@ func (f *File) Hidden() string {
 // content than before. A change of type, such as from a file to a link, does bring content.
 func (h *header) staysFile() bool {
 	return !h.mode || !h.isMerge && isFileMode(h.oldMode) && isFileMode(h.newMode)
+}
+
+// Modes says which mode a file gets, where that is more than an ordinary file stays one: "100755" of a new file, "100644 to 100755" of one that
+// is there. It is empty otherwise, and where the diff does not give modes.
+func (f *File) Modes() string {
+	switch {
+	case f.NewMode == "" || f.NewMode == f.OldMode:
+		return ""
+	case f.OldMode != "":
+		return f.OldMode + " to " + f.NewMode
+	case f.NewMode == fileMode:
+		return ""
+	}
+	return f.NewMode
 }
 
 // isFileMode reports whether a mode is that of a file and not of a link, a submodule or a folder.

@@ -158,6 +158,25 @@ func TestModesAndBlobs(t *testing.T) {
 	}
 }
 
+func TestModesThatMatter(t *testing.T) {
+	for header, want := range map[string]string{
+		"old mode 100644\nnew mode 100755\n":                         "100644 to 100755",
+		"old mode 100644\nnew mode 100755\nindex 1111111..2222222\n": "100644 to 100755",
+		"new file mode 100755\nindex 0000000..2222222\n":             "100755",
+		"new file mode 100644\nindex 0000000..2222222\n":             "",
+		"index 1111111..2222222 100755\n":                            "",
+		"deleted file mode 100755\nindex 1111111..0000000\n":         "",
+	} {
+		files, err := Parse("diff --git a/x b/x\n" + header)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := files[0].Modes(); got != want {
+			t.Errorf("%q: %q, want %q", header, got, want)
+		}
+	}
+}
+
 // A link may bring files below its path, and a document does not.
 func TestLinksThatBringFolders(t *testing.T) {
 	for _, c := range []struct {

@@ -2,8 +2,6 @@ package evaluate
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -26,7 +24,7 @@ func (e *Evaluator) Later(ctx context.Context, n Named, req Request) (*wire.Subm
 	if e.cfg.Queue == nil {
 		return nil, rule.Errorf(rule.CodeUnavailable, "this server does no work in the background; leave out Prefer: respond-async")
 	}
-	sub, _, err := e.accept(ctx, n, req, func(ctx context.Context, tx store.Tx, sub *store.Submission, r *run) error {
+	sub, r, err := e.accept(ctx, n, req, func(ctx context.Context, tx store.Tx, sub *store.Submission, r *run) error {
 		sub.Request = audit.Compress(audit.JSON(storedRequest{r.req.Input, r.req.EvaluateOptions, audit.IdentityFrom(ctx)}))
 		id, err := e.cfg.Queue.Enqueue(ctx, tx, JobKind, sub.ProjectID, laterArgs{sub.ID}, job.Options{Priority: job.First})
 		if err != nil {
@@ -35,6 +33,9 @@ func (e *Evaluator) Later(ctx context.Context, n Named, req Request) (*wire.Subm
 		sub.Owner = ownerJob(id)
 		return tx.Submissions.Insert(ctx, *sub)
 	})
+	if err == nil && r == nil {
+		err = e.mayRepeat(ctx, sub, nil)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -122,13 +123,9 @@ func (e *Evaluator) background(ctx context.Context, sub store.Submission) error 
 	if rule.CodeOf(err) != rule.CodeNotFound || record.IsPruned(err) {
 		return err
 	}
-	data, err := audit.Decompress(sub.Request)
+	q, err := storedRequestOf(&sub)
 	if err != nil {
-		return fmt.Errorf("evaluate: submission %s: %w", sub.ID, err)
-	}
-	var q storedRequest
-	if err := json.Unmarshal(data, &q); err != nil {
-		return fmt.Errorf("evaluate: submission %s: %w", sub.ID, err)
+		return err
 	}
 	ctx = audit.WithIdentity(auth.WithActor(ctx, auth.Actor{Name: sub.Actor}), q.Identity)
 	r, err := e.prepare(ctx, Request{ProjectID: sub.ProjectID, Input: q.Input, EvaluateOptions: q.EvaluateOptions})

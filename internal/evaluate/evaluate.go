@@ -46,10 +46,12 @@ type Store struct {
 	Edges       store.EdgeReader // nil for none
 	Submissions store.SubmissionReader
 	TestCases   store.TestCaseReader
+	// Dropped is called after stored verdicts of a project were deleted from the database; nil for a judge without any.
+	Dropped func(projectID string)
 }
 
 func (s Store) archive(personal Sealer) record.Store {
-	out := record.Store{Updater: s.Updater, Audit: s.Audit, Feedback: s.Feedback, Projects: s.Projects, Rules: s.Rules, Retention: s.Retention, Edges: s.Edges, Parts: s.Parts, TestCases: s.TestCases}
+	out := record.Store{Updater: s.Updater, Audit: s.Audit, Feedback: s.Feedback, Projects: s.Projects, Rules: s.Rules, Retention: s.Retention, Edges: s.Edges, Parts: s.Parts, TestCases: s.TestCases, Dropped: s.Dropped}
 	if personal != nil {
 		out.Personal = personal
 	}

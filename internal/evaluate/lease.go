@@ -89,6 +89,9 @@ func (e *Evaluator) await(ctx context.Context, sub *store.Submission, req Reques
 		ev, err := e.evaluationOf(ctx, sub)
 		switch {
 		case err == nil:
+			if err := e.mayRepeat(ctx, sub, ev); err != nil {
+				return nil, false, err
+			}
 			return &Answer{Evaluation: ev, SubmissionID: sub.ID, SubjectKind: sub.Kind}, false, nil
 		case rule.CodeOf(err) != rule.CodeNotFound || record.IsPruned(err):
 			return nil, false, err

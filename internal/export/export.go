@@ -213,10 +213,12 @@ func decisionOf(entry *store.AuditEntry) (Decision, bool, error) {
 		return Decision{}, false, fmt.Errorf("entry %d of project %s holds no record of an evaluation: %w", entry.Seq, entry.ProjectID, err)
 	}
 	v := rec.Evaluation
+	listed := *v
+	listed.Tally() // records leave out what follows from the verdicts
 	d := Decision{
 		ID: entry.ID, ProjectID: entry.ProjectID, Seq: entry.Seq, At: entry.At.UTC(), Actor: entry.Actor, Verdict: string(v.OverallVerdict), Mode: string(v.Mode),
 		Repository: rec.Subject.Repository, Scope: rec.Subject.Scope, Environment: rec.Environment, Bundle: v.Bundle, Rules: int64(v.Coverage.RulesJudged),
-		LatencyMS: v.TotalLatencyMS, Hash: entry.Hash, Kinds: []string{}, Violated: names(v.Violations), Undecided: names(v.Warnings),
+		LatencyMS: v.TotalLatencyMS, Hash: entry.Hash, Kinds: []string{}, Violated: names(listed.Violations), Undecided: names(listed.Warnings),
 	}
 	if v.SnapshotID != nil {
 		d.Snapshot = *v.SnapshotID

@@ -65,8 +65,13 @@ func (b *bed) evaluate(count int, at time.Time) {
 	b.update(func(tx store.Tx) error {
 		for range count {
 			v := rule.Evaluation{EvaluationID: id(b.n), ProjectID: "pay", OverallVerdict: rule.Allow, Mode: rule.Preflight, TotalLatencyMS: 3}
-			if b.n%3 == 0 {
-				v.OverallVerdict, v.Violations = rule.Deny, []rule.RuleVerdict{{RuleID: "r", RuleSlug: "PAY-1", Verdict: rule.Deny}}
+			if b.n%3 == 0 { // as an evaluator records it: without the lists that follow from the verdicts
+				v.OverallVerdict, v.RuleVerdicts = rule.Deny, []rule.RuleVerdict{
+					{RuleID: "r", RuleSlug: "PAY-1", Verdict: rule.Deny},
+					{RuleID: "s", Verdict: rule.NeedsConfirmation},
+					{RuleID: "t", RuleSlug: "PAY-3", Verdict: rule.Deny, Waiver: &rule.AppliedWaiver{}},
+					{RuleID: "u", RuleSlug: "PAY-4", Verdict: rule.Allow},
+				}
 			}
 			rec := wire.EvaluationRecord{
 				Evaluation: &v, Identity: &rule.Identity{Agent: "robot"}, Subject: wire.RecordedSubject{Repository: "acme/pay"}, Kinds: []wire.SubjectKind{wire.Facts},
@@ -155,7 +160,7 @@ func TestParquetFilesHoldEveryDecisionOnce(t *testing.T) {
 		t.Errorf("%d rows in %q", len(list), files)
 	}
 	d := list[0]
-	if d.ProjectID != "pay" || d.Verdict != "DENY" || !slices.Equal(d.Violated, []string{"PAY-1"}) || d.Agent != "robot" || d.Actor != "ci" || d.Repository != "acme/pay" || !d.At.Equal(noon) ||
+	if d.ProjectID != "pay" || d.Verdict != "DENY" || !slices.Equal(d.Violated, []string{"PAY-1"}) || !slices.Equal(d.Undecided, []string{"s"}) || d.Agent != "robot" || d.Actor != "ci" || d.Repository != "acme/pay" || !d.At.Equal(noon) ||
 		!slices.Equal(d.Kinds, []string{"facts"}) || d.LatencyMS != 3 || d.Hash == "" || d.Seq != 1 {
 		t.Errorf("the first row is %+v", d)
 	}

@@ -129,6 +129,15 @@ func (c *Cache) epoch(ctx context.Context, projectID string, atMost time.Duratio
 	return n
 }
 
+// Reread has the next evaluation read which verdicts of a project were deleted on request, however new that knowledge is.
+func (c *Cache) Reread(projectID string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known, ok := c.epochs[projectID]; ok {
+		c.epochs[projectID] = epoch{n: known.n}
+	}
+}
+
 // follow notes the epoch of a project. Memory forgets what it holds from an earlier one.
 func (c *Cache) follow(projectID string, e epoch) {
 	c.mu.Lock()

@@ -79,6 +79,29 @@ func strict(r judgetest.Rule, text string) judgetest.Entry {
 	return judgetest.Allow()
 }
 
+// A change that also makes a file executable is another one, and the model sees it.
+func TestAChangeOfModeIsShownAndTakesNoStoredVerdict(t *testing.T) {
+	m := judgetest.Model(func(_ judgetest.Rule, text string) judgetest.Entry {
+		if strings.Contains(text, "100755") {
+			return judgetest.Unsure()
+		}
+		return judgetest.Allow()
+	})
+	j := judge.New(judge.Config{Model: m, Cache: judge.NewCache(judge.CacheConfig{})})
+	const lines = "--- a/run.sh\n+++ b/run.sh\n@@ -1 +1 @@\n-a\n+b\n"
+	for header, want := range map[string]rule.Verdict{
+		"":                                   rule.Allow,
+		"old mode 100644\nnew mode 100755\n": rule.NeedsConfirmation,
+	} {
+		s := build(t, subject.Input{Diff: "diff --git a/run.sh b/run.sh\n" + header + lines})
+		for range 2 {
+			if got := j.Decide(t.Context(), s, newRules(1)).Verdicts[0].Verdict; got != want {
+				t.Errorf("%q: %s, want %s", header, got, want)
+			}
+		}
+	}
+}
+
 func TestARepeatedRequestTakesNoCall(t *testing.T) {
 	db := database(t)
 	for name, cache := range map[string]*judge.Cache{"memory": judge.NewCache(judge.CacheConfig{}), "store": cacheOn(t, db)} {

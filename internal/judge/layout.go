@@ -233,6 +233,9 @@ func fileHead(f *diff.File) string {
 	if f.OldPath != "" {
 		b.WriteString(" from " + visible(f.OldPath))
 	}
+	if modes := f.Modes(); modes != "" {
+		b.WriteString(", mode " + modes)
+	}
 	b.WriteString(")")
 	switch {
 	case f.Media != "":

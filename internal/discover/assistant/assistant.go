@@ -19,12 +19,12 @@ import (
 // names are files with instructions, in lower case.
 var names = text.Words(`
 agents.md agent.md agents.override.md claude.md claude.local.md gemini.md conventions.md .cursorrules .windsurfrules .clinerules .rules
-copilot-instructions.md skill.md pr_compliance_checklist.yaml pr_compliance_checklist.yml
+copilot-instructions.md skill.md review.md pr_compliance_checklist.yaml pr_compliance_checklist.yml
 `)
 
 // spoken are names of instructions that are ordinary words too. In small letters among documents they name a page, such as
 // docs/agents.md.
-var spoken = text.Words("agents.md agent.md claude.md gemini.md conventions.md skill.md")
+var spoken = text.Words("agents.md agent.md claude.md gemini.md conventions.md skill.md review.md")
 
 // documents are folders of pages for people.
 var documents = text.Words("docs doc documentation site website content pages guide guides wiki blog")

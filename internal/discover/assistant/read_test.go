@@ -25,7 +25,7 @@ func TestReads(t *testing.T) {
 		"CLAUDE.md": true, "AGENTS.md": true, "web/agents.md": true, "GEMINI.md": true, "CONVENTIONS.md": true, ".cursorrules": true, ".windsurfrules": true,
 		".cursor/rules/go.mdc": true, "web/.cursor/rules/old.md": true, ".github/copilot-instructions.md": true, ".github/instructions/go.instructions.md": true,
 		"pr_compliance_checklist.yaml": true, "README.md": false, "docs/rules.md": false, "policy.yaml": false, "cursorrules": false, "agents.md/x.md": false,
-		".claude/skills/tdd/SKILL.md": true, "docs/skill.md": false, "docs/agents.md": false, "docs/AGENTS.md": true, "site/guides/conventions.md": false,
+		".claude/skills/tdd/SKILL.md": true, "REVIEW.md": true, "docs/review.md": false, "docs/skill.md": false, "docs/agents.md": false, "docs/AGENTS.md": true, "site/guides/conventions.md": false,
 	} {
 		if got := (assistant.Reader{}).Reads(path); got != want {
 			t.Errorf("Reads(%s) = %v", path, got)

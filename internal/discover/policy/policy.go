@@ -175,6 +175,7 @@ var regulating = text.Words(`
 policy policies standard standards guideline guidelines handbook rules rule conduct security contributing compliance terms
 convention conventions styleguide style governance procedure procedures regulation regulations agreement requirements checklist
 code-of-conduct controls directive law act statute playbook responsibilities expectations etiquette obligations bylaws charter charters
+practices guidance
 richtlinie richtlinien leitlinie leitlinien regeln ordnung satzung verhaltenskodex vorgaben vorgabe anweisung betriebsvereinbarung
 politique politiques charte chartes règlement reglement consignes règles regles
 política politica políticas politicas norma normas reglamento lineamientos directrices estándares estandares reglas
@@ -199,10 +200,12 @@ func genre(file, title string) prose.Genre {
 
 // Regulates reports whether a path or title is that of a document that is there to regulate.
 func Regulates(name string) bool {
+	last := ""
 	for w := range strings.FieldsFuncSeq(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) }) {
-		if regulating[w] {
+		if regulating[w] || last == "code" && w == "reviews" {
 			return true
 		}
+		last = w
 	}
 	return false
 }

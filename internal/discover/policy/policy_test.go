@@ -90,6 +90,14 @@ func TestGenre(t *testing.T) {
 	if len(plain) != 1 || len(strict) != 3 || len(titled) != 3 {
 		t.Fatalf("found %d, %d and %d", len(plain), len(strict), len(titled))
 	}
+	for _, file := range []string{"docs/code-reviews/cache.md", "docs/guidance/cache.md", "docs/best-practices/cache.md"} {
+		if found, _ := readFile(file, []byte(text)); len(found) != 3 {
+			t.Errorf("%s: found %d", file, len(found))
+		}
+	}
+	if found, _ := readFile("docs/code-review-bot/cache.md", []byte(text)); len(found) != 1 {
+		t.Errorf("a bot: found %d", len(found))
+	}
 	if plain[0].Confidence >= strict[2].Confidence {
 		t.Errorf("confidence %v in a text, %v in a standard", plain[0].Confidence, strict[2].Confidence)
 	}

@@ -34,7 +34,9 @@ type place struct {
 	running bool // before a block of code that carries it out
 	facts   bool // among facts, such as a list of commands: only words that bind count
 	row     bool // in a cell of a table
+	later   bool // behind another sentence of its item
 	aside   bool // where people are asked to report or to ask
+	advises bool // in a document that describes things, whose advice counts
 	// orders reports whether other items of the list are orders; nil outside of lists.
 	orders func() bool
 	tongue *tongue // nil for English
@@ -61,6 +63,9 @@ func classify(t []token, c place) (reading, bool) {
 		}
 	}
 	if r, ok := stated(t, c); ok {
+		return r, true
+	}
+	if r, ok := confined(t, c); ok {
 		return r, true
 	}
 	if r, ok := acts(t, c); ok {
@@ -163,6 +168,9 @@ func denied(t []token, i int, _ place) bool {
 		if nothings[t[k].low] && (k == 0 || t[k].before != 0 || t[k-1].low == "that" || t[k-1].low == "and" || t[k-1].low == "but") {
 			return at(t, k+1) != "longer"
 		}
+		if t[k].before == ',' && t[0].low == "no" && enumerated(t, i) { // "No tents, fires or dogs are allowed"
+			continue
+		}
 		if t[k].before == ',' && (is(t, k, "other", "than") || is(t, k, "except")) { // "No parcel, other than those of guests, may ..."
 			continue
 		}
@@ -171,6 +179,18 @@ func denied(t []token, i int, _ place) bool {
 		}
 	}
 	return false
+}
+
+// enumerated reports whether the words before i enumerate things: they have commas, and or or, and no verb of their own.
+func enumerated(t []token, i int) bool {
+	joined := false
+	for k := range t[:i] {
+		if copulas[t[k].low] && k < i-1 || auxiliaries[t[k].low] || nearby[t[k].low] {
+			return false
+		}
+		joined = joined || t[k].low == "or" || t[k].low == "and"
+	}
+	return joined
 }
 
 // used reports whether the sentence uses the word at i and does not just name it: "MUST, SHOULD or MAY", "a broken SHOULD".
@@ -186,6 +206,19 @@ func used(t []token, i int, _ place) bool {
 		return false
 	}
 	return !(t[i+1].before == ',' && !openers[next] && !adverbs[next] || t[i+1].before == '(' && next != "not")
+}
+
+// advised reports whether the should at i advises in a document that describes things, and often says how they should be.
+func advised(t []token, i int, c place) bool {
+	if c.facts || c.row || c.running || t[i].low == "should" && !used(t, i, c) {
+		return false
+	}
+	for k := i - 1; k >= 0 && t[k+1].before != ','; k-- { // "how many of them should be tested"
+		if w := t[k].low; w == "how" || w == "what" || w == "whether" {
+			return false
+		}
+	}
+	return true
 }
 
 // needed reports whether need or have at i is a duty: not negated, asked or wished, nor of something that just needs.
@@ -269,6 +302,16 @@ func ours(t []token, i int, _ place) bool {
 	return begins(t, i-1)
 }
 
+// peopled reports whether the sentence of the word at i begins with people, whose second verb it may be.
+func peopled(t []token, i int, _ place) bool {
+	for k := range t[:min(i, 3)] {
+		if people[t[k].low] {
+			return true
+		}
+	}
+	return false
+}
+
 // refused reports whether the sentence takes back some of what the word at i allows: "can add but not remove ...".
 func refused(t []token, i int, _ place) bool {
 	return within(t, i, 7, func(k int) bool { return is(t, k, "but", "not") || is(t, k, "but", "cannot") })
@@ -304,6 +347,9 @@ func namedOffice(t []token, i int, _ place) bool {
 func joined(t []token, i int, _ place) bool {
 	return t[i].before != 0 && t[i].before != '(' && t[i].before != '|' || joining[at(t, i-1)]
 }
+
+// parted reports whether a dash or a semicolon is before the word at i.
+func parted(t []token, i int, _ place) bool { return t[i].before == '-' || t[i].before == ';' }
 
 // placing are words behind a verb that says where something is.
 var placing = text.Words("in to at under behind inside on")

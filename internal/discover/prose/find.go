@@ -30,13 +30,22 @@ type finder struct {
 	tongue *tongue      // the language; nil for English
 	inner  lead         // of the lines behind it in its paragraph
 	over   span         // the lead of the sections below it
+
+	advises bool // its advice counts, although it is a document that describes things
 }
 
 // Find returns the norms of a text, and the places that it has not read. When ctx ends it returns those found until then.
 func Find(ctx context.Context, list []blocks.Block, g Genre) (found []Norm, gaps []Gap) {
 	load()
 	f := &finder{list: list, genre: g, leads: map[int]lead{}, points: -1, loose: -1, orders: map[int]bool{}, tongue: tongueOf(list)}
-	if g == Document && f.tongue == nil && prescribes(list) {
+	if g == Document && f.tongue == nil {
+		n := survey(list)
+		f.advises = n.advises()
+		if n.prescribes() {
+			g = Policy
+		}
+	}
+	if g == Document && f.tongue != nil && f.tongue.prescribes(list) {
 		g = Policy
 	}
 	for i := range list {
@@ -87,6 +96,7 @@ func (f *finder) block(i int) {
 		if k == len(sentences)-1 && f.leading(i, p[0], raw, c) {
 			continue
 		}
+		c.later = k > 0
 		f.sentence(i, raw, line, c, first)
 		f.within(i, raw)
 	}
@@ -96,7 +106,7 @@ func (f *finder) block(i int) {
 // context returns the surroundings of the sentences of a block.
 func (f *finder) context(i int) place {
 	b := &f.list[i]
-	c := place{genre: f.genre, tongue: f.tongue, item: b.Kind == blocks.Item, row: b.Kind == blocks.Row, facts: factual(b.Section), aside: announced(b.Section, asideSections)}
+	c := place{genre: f.genre, tongue: f.tongue, item: b.Kind == blocks.Item, row: b.Kind == blocks.Row, facts: factual(b.Section), aside: announced(b.Section, asideSections), advises: f.advises && f.genre == Document}
 	if l, ok := f.lead(b.Lead); ok && b.Kind == blocks.Paragraph && l.open {
 		c.item = true
 	}
@@ -111,7 +121,7 @@ func (f *finder) context(i int) place {
 
 // sentence reads one sentence of block i. first is where the norms of the block begin in what has been found.
 func (f *finder) sentence(i int, raw string, line int, c place, first int) {
-	if strings.HasSuffix(raw, "?") || strings.HasSuffix(raw, "?*") {
+	if question(raw) {
 		return
 	}
 	if n := len(f.out); n > first {
@@ -126,6 +136,15 @@ func (f *finder) sentence(i int, raw string, line int, c place, first int) {
 		n.Rationale = text.FitRunes(strings.TrimSpace(n.Rationale+" "+blocks.Plain(raw)), maxQuote, "")
 	}
 	f.out = append(f.out, found...)
+}
+
+// question reports whether a sentence is a question, behind which words in brackets may be.
+func question(raw string) bool {
+	raw = strings.TrimRight(raw, "*_ ")
+	if at := strings.LastIndex(raw, " ("); at > 0 && strings.HasSuffix(raw, ")") {
+		raw = raw[:at]
+	}
+	return strings.HasSuffix(raw, "?")
 }
 
 // read returns the norms of a sentence: of the whole, part by part, or by its lead.
@@ -155,7 +174,7 @@ func (f *finder) read(i int, raw string, line int, c place) []Norm {
 		return nil
 	}
 	r, ok := classify(t, c)
-	if ok && c.item && r.means == ByItem && titled(raw, t) {
+	if ok && c.item && r.means == ByItem && titled(raw, t) || ok && r.means == BySentence && strings.HasSuffix(raw, ":") && generic(t) {
 		return nil
 	}
 	if !ok && label != "" && !described(label) {
@@ -173,8 +192,11 @@ func (f *finder) read(i int, raw string, line int, c place) []Norm {
 			r, ok = reading{modality: rule.Must, means: ByLabel, phrase: blocks.Plain(label)}, true
 		}
 	}
+	if !ok && c.item && f.genre == Instructions && f.tongue == nil {
+		r, ok = insteadOf(t)
+	}
 	l, led := f.leader(i, raw)
-	if !ok && (!led || l.when) {
+	if !ok && (!led || l.when) && !(c.later && fullSentence(t)) {
 		r, ok = ticked(b, t, f.genre)
 	}
 	if !ok && c.item && !f.genre.describes() {
@@ -184,7 +206,7 @@ func (f *finder) read(i int, raw string, line int, c place) []Norm {
 			return []Norm{n}
 		}
 	}
-	inherits := led && l.open
+	inherits := led && l.open && !(c.later && resumes(t))
 	if led && l.free && ok && (r.means == ByItem || r.means == BySentence) {
 		return nil
 	}
@@ -197,7 +219,7 @@ func (f *finder) read(i int, raw string, line int, c place) []Norm {
 	if !ok && !led && label != "" && c.item && !c.facts && labelled(raw, label, body, t) && (f.genre == Instructions && announced(b.Section, ruleSections) || f.genre == Policy && bounds(t)) {
 		return []Norm{f.norm(i, raw, line, reading{modality: rule.Must, means: ByLabel, phrase: blocks.Plain(label)}, c)}
 	}
-	if !ok && !led && c.item && f.genre == Policy && !c.facts && limits(t) {
+	if !ok && !led && c.item && (f.genre == Policy && !c.facts || f.genre == Instructions && is(t, 0, "one")) && limits(t) {
 		return []Norm{f.norm(i, raw, line, reading{modality: rule.Must, means: ByRestraint, phrase: t[0].low}, c)}
 	}
 	if f.inner.says != nil && !led && (!ok || r.at == 0 && copulas[t[0].low]) && goesOn(t) {

@@ -32,7 +32,11 @@ func TestLeads(t *testing.T) {
 			"3 MUST_NOT The following acts are strictly prohibited, at any hour: Feeding the bears.",
 			"5 MUST_NOT The following acts are strictly prohibited, at any hour: Introduction of other animals.",
 		},
-		"Guests should:\n- Use the side door\n- Avoid the garden": {"2 SHOULD Guests should use the side door", "3 SHOULD Guests should avoid the garden"},
+		"All guests shall be responsible for:\n\n- Timely payment;\n- Returning all keys.": {
+			"3 MUST All guests shall be responsible for Timely payment", "4 MUST All guests shall be responsible for Returning all keys.",
+		},
+		"All carpenters will be:\n\n- Paid each week\n- Given gloves": {"3 MUST All carpenters will be paid each week", "4 MUST All carpenters will be given gloves"},
+		"Guests should:\n- Use the side door\n- Avoid the garden":     {"2 SHOULD Guests should use the side door", "3 SHOULD Guests should avoid the garden"},
 	} {
 		var got []string
 		for _, n := range find(text, prose.Policy) {
@@ -218,4 +222,77 @@ func TestConfidence(t *testing.T) {
 			t.Errorf("%q: %.2f, and surely a rule %.2f", test.text, got, sure)
 		}
 	}
+}
+
+// What something only is, has or does is a rule in texts that regulate, and no more than a fact elsewhere.
+func TestOnly(t *testing.T) {
+	for _, text := range []string{
+		"Keys are kept only in the safe.", "Parcels come from the depot only.", "Boxes contain only books.", "Garden tools only via the yard.",
+	} {
+		for _, g := range []prose.Genre{prose.Policy, prose.Instructions} {
+			if found := find(text, g); len(found) != 1 || found[0].Modality != rule.Must || found[0].Means != prose.ByRestraint {
+				t.Errorf("%v: %q: found %+v", g, text, found)
+			}
+		}
+		if found := find(text, prose.Document); len(found) != 0 {
+			t.Errorf("a document: %q: found %+v", text, found)
+		}
+	}
+	for _, text := range []string{"The shop currently contains only books.", "If keys are kept only in the safe, all is well.", "This is done only in winter.", "The dog only barks."} {
+		if found := find(text, prose.Policy); len(found) != 0 {
+			t.Errorf("%q: found %+v", text, found)
+		}
+	}
+}
+
+// Among facts about a project an order counts where it says when it holds, or is a paragraph of words alone.
+func TestOrdersAmongFacts(t *testing.T) {
+	compare(t, prose.Instructions, map[string][]string{
+		"# Yard\n\n## Overview\n\nShut each gate behind you.\n\nRun `gate --list` to see them.\n\n- Read the plan before moving a fence\n- Open the shed": {
+			"5 MUST Shut each gate behind you.", "9 MUST Read the plan before moving a fence",
+		},
+		"# Yard\n\n## CRITICAL: gate commands\n\n- Use the brass key": {"5 MUST Use the brass key"},
+		"# Yard\n\n- `gate open` (never `gate force`)\n- `gate list` shows `gates`\n- Build: `gate make` instead of `make`": {
+			"3 MUST `gate open` (never `gate force`)", "5 MUST Build: `gate make` instead of `make`",
+		},
+		"# Yard\n\n- Shut the gate; the dog sleeps; no carts on the lawn; never whistle": {
+			"3 MUST Shut the gate; the dog sleeps", "3 MUST_NOT No carts on the lawn", "3 MUST_NOT Never whistle",
+		},
+		"# Yard\n\nDeath is real — don't fudge the dice.\n\nThe yard API references gates only.\n\n## The API References Models\n\n- Never paint the gate\n\n## References\n\n- Never paint the gate": {
+			"3 MUST_NOT Death is real — don't fudge the dice.", "9 MUST_NOT Never paint the gate",
+		},
+	})
+}
+
+// The sentences behind the first of an item that goes on with its lead speak about it.
+func TestLaterSentencesOfItems(t *testing.T) {
+	compare(t, prose.Policy, map[string][]string{
+		"Staff must not use the van to:\n\n- carry pets. This does not hold for fish.\n- move house. The form is in the hall.": {
+			"3 MUST_NOT Staff must not use the van to carry pets.", "4 MUST_NOT Staff must not use the van to move house.",
+		},
+		"# Gate checklist\n\n- [ ] Hinges are oiled. This is good for them.": {"3 MUST Hinges are oiled."},
+		"Penalties can include:\n\n- Reprimand\n- Report to the board":       nil,
+		"If it burns, page Fire Watch.\n\nIf you hear of a door that is not shut, address those who left it.": {
+			"1 MUST If it burns, page Fire Watch.", "3 MUST If you hear of a door that is not shut, address those who left it.",
+		},
+	})
+}
+
+// Capitals, contrasts and leads in capitals give force to items that have no verb; what a program does automatically has none.
+func TestForceWithoutVerbs(t *testing.T) {
+	compare(t, prose.Instructions, map[string][]string{
+		"# Yard\n\n## Architecture\n\n- NO gates without hinges\n- Sheds: ZERO open fires\n- no cellar\n- ALL sheds return their keys\n- Sheds for tools, NOT carts\n- One lamp per shed": {
+			"5 MUST_NOT NO gates without hinges", "6 MUST_NOT Sheds: ZERO open fires", "8 MUST ALL sheds return their keys", "9 MUST Sheds for tools, NOT carts", "10 MUST One lamp per shed",
+		},
+		"Patterns (BANNED):\n\n- Nested gates":                      {"3 MUST_NOT Patterns (BANNED): Nested gates"},
+		"Pre-paint requirements:\n\n- `gate test` passes":           {"3 MUST Pre-paint requirements: `gate test` passes"},
+		"# Yard\n\n- Sheds hold tools only where the roof is sound": {"3 MUST Sheds hold tools only where the roof is sound"},
+	})
+	compare(t, prose.Policy, map[string][]string{
+		"Dogs bark at night, so shut the kennel.\n\nMisuse includes any loud whistle.\n\nAll lamps are automatically lit.\n\nCan guests see all signs? (Visible)": {"1 MUST Dogs bark at night, so shut the kennel."},
+		"The club will not tolerate misuse.\n\nKeys must be kept. Except on notice to the chair, no guest may stay.": {
+			"1 MUST_NOT The club will not tolerate misuse.", "3 MUST Keys must be kept.", "3 MUST_NOT Except on notice to the chair, no guest may stay.",
+		},
+		"# Gate checklist\n\n- [ ] Hinges checked": {"3 MUST Hinges checked"},
+	})
 }

@@ -14,21 +14,28 @@ const (
 	fewFirm   = 2   // the same where nearly all are orders
 	leastAll  = 12  // sentences of a text that few of them decide about
 	leastBind = 8   // sentences with must or should in a text where they are many
+
+	leastAdvice = 3 // sentences with must or should in a text whose advice counts
 )
 
 // prescribes reports whether a text is there to regulate, whatever its name: a quarter of its sentences say must or should, or most are
 // orders, some of which forbid or prefer.
 // Manuals give orders, too, but they seldom say what not to do, and they show code to type.
-func prescribes(list []blocks.Block) bool {
-	n := survey(list)
+func (n counts) prescribes() bool {
 	if n.binding >= leastBind && 4*n.binding >= n.all {
 		return true
 	}
 	if 4*n.code > n.all {
 		return false
 	}
+	if n.firm >= leastFirm && n.all >= leastAll && 10*n.firm >= n.all && 5*(n.firm+n.orders+n.binding) >= 2*n.all { // of orders and demands together
+		return true
+	}
 	return n.firm >= leastFirm && 10*n.firm >= n.all && 2*(n.firm+n.orders) >= n.all || n.firm >= fewFirm && n.all >= leastAll && 3*(n.firm+n.orders) >= 2*n.all
 }
+
+// advises reports whether a text that describes things also says how they should be: in a tenth of its sentences, three at least.
+func (n counts) advises() bool { return n.binding >= leastAdvice && 10*n.binding >= n.all }
 
 // counts are numbers of sentences of a text.
 type counts struct {
@@ -64,7 +71,7 @@ func survey(list []blocks.Block) (n counts) {
 			}
 			n.all++
 			switch r, ok := order(t, place{genre: Policy, item: b.Kind == blocks.Item}); {
-			case ok && (r.means == ByNegation || advising[r.phrase] || t[0].low == "always"):
+			case ok && (r.means == ByNegation || behindSign(t) || advising[r.phrase] || t[0].low == "always"):
 				n.firm++
 			case ok:
 				n.orders++
@@ -76,10 +83,20 @@ func survey(list []blocks.Block) (n counts) {
 	return n
 }
 
+// behindSign reports whether a sentence forbids something behind a dash or a semicolon: "Rebase your branch; never force it".
+func behindSign(t []token) bool {
+	for i := 1; i+1 < len(t); i++ {
+		if (t[i].before == ';' || t[i].before == '-') && (t[i].low == "never" || t[i].low == "don't" || is(t, i, "do", "not")) {
+			return true
+		}
+	}
+	return false
+}
+
 // guidingSections are headings of advice in texts that are there for something else.
 var guidingSections = []string{
 	"best practice", "best practices", "guideline", "guidelines", "convention", "conventions", "code style", "coding style", "style guide", "coding standards", "house rules",
-	"coding rules", "do's and don'ts", "dos and don'ts",
+	"coding rules", "do's and don'ts", "dos and don'ts", "responsibilities", "expectations", "good practices", "review checklist", "etiquette", "ground rules", "guidance",
 }
 
 // genreOf returns how to read a block of a section, in a text of genre g: a section of rules regulates also in a text that does not.
@@ -88,6 +105,9 @@ func genreOf(section []string, g Genre) Genre {
 		return g
 	}
 	for _, heading := range section {
+		if forbidding([]string{heading}) {
+			return Policy
+		}
 		heading = " " + strings.TrimRight(strings.ToLower(heading), " .:") + " "
 		if slices.ContainsFunc(guidingSections, func(s string) bool { return strings.Contains(heading, " "+s+" ") }) {
 			return Policy
@@ -102,7 +122,7 @@ var plans = []string{"roadmap", "todo", "to do", "to-do", "task", "plan", "progr
 // ticked reads an item with a box, in a text of rules: what is to be ticked off is to be so. Boxes of plans, and what somebody declares
 // ("I have read ..."), are none.
 func ticked(b *blocks.Block, t []token, g Genre) (reading, bool) {
-	if !b.Box || g.describes() || len(t) < 3 || t[0].low == "i" || announced(b.Section, plans) {
+	if !b.Box || g.describes() || len(t) < 3 && !(len(t) == 2 && participles[t[1].low]) || t[0].low == "i" || announced(b.Section, plans) {
 		return reading{}, false
 	}
 	r := reading{modality: "MUST", means: ByBox, phrase: t[0].low}

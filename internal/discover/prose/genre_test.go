@@ -40,6 +40,41 @@ func TestTextsThatRegulate(t *testing.T) {
 	})
 }
 
+// A document that describes things is heeded where it says how they should be, if it often does: in a tenth of its sentences. What it says of
+// what should happen, or asks, is no rule.
+func TestDocumentsThatAdvise(t *testing.T) {
+	const (
+		advice = "# Mill\n\nThe wheel should turn slowly. You should see the sack now. The chute shouldn't be wet. The miller decides how many bags should be sewn. Sacks should never be dragged.\n"
+		tale   = "\nThe mill grinds corn. It was built of stone. The river drives it. People like it. It has two floors. The roof is red. Many birds live there. " +
+			"Its doors are blue. The yard is small. A road leads there. Corn comes by cart. Flour leaves by boat. The inn is near. The bell is old. Dogs sleep here. " +
+			"Cats hunt there. Children play. The miller sings. The wind blows. The grass is long. The lake is deep. Boats are slow. The stones are worn. The sun sets. " +
+			"The moon rises. Frogs croak. The cook bakes. The baker sells. The town eats. The year ends.\n"
+	)
+	want := []string{"3 SHOULD The wheel should turn slowly.", "3 SHOULD The chute shouldn't be wet.", "3 SHOULD Sacks should never be dragged."}
+	compare(t, prose.Document, map[string][]string{advice: want, advice + tale + tale: nil, "# Mill\n\n## Usage\n\n" + advice[8:]: nil})
+	compare(t, prose.Document, map[string][]string{
+		"# Mill\n\n## Responsibilities\n\n- Sweep the floor\n\n## Parts\n\n- Sweep the floor": {"5 MUST Sweep the floor"},
+	})
+}
+
+// Orders and demands together show that a text regulates, where it often forbids; a section of what is forbidden does so alone.
+func TestTextsThatForbid(t *testing.T) {
+	const text = "# Sheds\n\n- Sweep the floor\n- Oil the hinges; never force them\n- Never smoke\n- Avoid draughts\n- Don't whistle\n- Lamps must burn\n\n" +
+		"Sheds are old. The floor is oak. The door is wide. A road leads there. Tools hang high. Boats are near. It is cool.\n"
+	found := find(text, prose.Document)
+	if len(found) != 7 || found[0].Statement != "Sweep the floor" {
+		t.Errorf("found %+v", found)
+	}
+	compare(t, prose.Document, map[string][]string{
+		"# Sheds\n\n- Sweep the floor\n\n## Common Mistakes and Forbidden Acts\n\n- Leaving lamps on": {"7 MUST_NOT Do not: Leaving lamps on"},
+	})
+	compare(t, prose.Instructions, map[string][]string{
+		"Only the keeper may open it.\n\nEvery parcel requires a stamp.\n\nUpper shelves are reserved for glass.": {
+			"1 MUST Only the keeper may open it.", "3 MUST Every parcel requires a stamp.", "5 MUST Upper shelves are reserved for glass.",
+		},
+	})
+}
+
 // What a text shows to type is no rule, however many orders it gives.
 func TestManuals(t *testing.T) {
 	text := "# Pump\n"

@@ -45,8 +45,14 @@ func (f *finder) leading(i, at int, raw string, c place) bool {
 	}
 	if l.says == nil {
 		l.says = bare(t)
+		if n := len(t); l.says == nil && f.genre == Policy && n > 2 && is(t, n-2, "will", "be") && !somebody[t[n-3].low] { // "Contractors will be:" with "paid on time" below it
+			l.says = &reading{modality: rule.Must, means: ByStatement, phrase: "will be", at: n - 2, subject: true}
+		}
 		l.open = l.says != nil
-		l.ends = l.ends || l.open
+		l.ends = l.ends || l.open && !entitling[l.says.phrase]
+	}
+	if l.says != nil && l.says.phrase == "requirements" && f.hasItems(i) && f.ordersAround(i+1) { // its items say it themselves
+		l.says, l.open, l.ends = nil, false, false
 	}
 	l.when = openers[t[0].low] && l.says == nil
 	l.free = l.says == nil && (offers(t) || aims(t)) || helps(t)
@@ -123,7 +129,7 @@ const maxLead = 400
 // offers reports whether a lead leaves what is below it to the reader: "For example, you could:".
 func offers(t []token) bool {
 	n := len(t)
-	return n > 1 && (t[n-1].low == "could" || t[n-1].low == "can" || t[n-1].low == "might") || is(t, 0, "for", "example") || is(t, 0, "for", "instance")
+	return n > 1 && (t[n-1].low == "could" || t[n-1].low == "can" || t[n-1].low == "might") || n > 2 && (is(t, n-2, "can", "include") || is(t, n-2, "may", "include") || is(t, n-2, "could", "include") || is(t, n-2, "might", "include")) || is(t, 0, "for", "example") || is(t, 0, "for", "instance")
 }
 
 // helps reports whether a lead ends with what something is good for: "a tool which will allow you to:".
@@ -271,6 +277,9 @@ func demands(t []token) bool {
 	if is(t, n-3, "not", "limited", "to") {
 		return false
 	}
+	if at(t, n-1) == "for" && (at(t, n-2) == "responsible" || at(t, n-2) == "accountable") {
+		return true
+	}
 	for _, last := range []int{n - 1, n - 2, n - 3} {
 		switch at(t, last) {
 		case "not":
@@ -372,6 +381,9 @@ func (f *finder) leader(i int, raw string) (lead, bool) {
 	return no, true
 }
 
+// entitling words end leads that are titles of what is below them.
+var entitling = text.Words("banned disallowed requirements")
+
 // bare reads a lead that ends with the word that binds: "Never:", "Any new feature must:".
 func bare(t []token) *reading {
 	n := len(t)
@@ -383,6 +395,13 @@ func bare(t []token) *reading {
 		return nil
 	}
 	switch last {
+	case "banned", "disallowed": // "Patterns (BANNED):"
+		r.modality, r.means = rule.MustNot, ByNegation
+	case "requirements": // "Pre-commit requirements:"
+		if n == 1 || n > 4 || verb(t[0].low) || determiners[t[0].low] {
+			return nil
+		}
+		r.modality, r.means = rule.Must, ByBinding
 	case "never", "not", "don't", "dont", "don'ts", "forbidden", "prohibited", "cannot":
 		if n > 2 && !auxiliaries[at(t, n-2)] && at(t, n-2) != "do" && last != "cannot" {
 			return nil

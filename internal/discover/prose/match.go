@@ -9,12 +9,13 @@ import (
 type element struct {
 	words          map[string]bool
 	not, code, any bool
+	verb           bool // any verb of the lexicon
 }
 
 func (e *element) fits(t []token, i int) bool {
 	inside := i >= 0 && i < len(t)
 	w := at(t, i)
-	return (w != "" && e.words[w] || inside && (e.any || e.code && w == "")) != e.not
+	return (w != "" && e.words[w] || inside && (e.any || e.code && w == "" || e.verb && verb(w))) != e.not
 }
 
 // sequence is the compiled words of a pattern.
@@ -79,6 +80,8 @@ func parseElement(f string) element {
 		switch {
 		case w == "_":
 			e.any = true
+		case w == "{verb}":
+			e.verb = true
 		case w == "`":
 			e.code = true
 		case isList:
@@ -103,7 +106,7 @@ func (tab table) find(t []token, i int, c place) *pattern {
 // allows reports whether the pattern counts in a place, for the word at i.
 func (p *pattern) allows(i int, c place) bool {
 	person := c.genre == Policy || c.genre == Remarks && p.means == ByRestraint
-	return !(p.in&rules != 0 && c.genre.describes() || p.in&policy != 0 && !person || p.in&behind != 0 && i == 0 || p.in&item != 0 && !c.item)
+	return !(p.in&rules != 0 && c.genre.describes() || p.in&policy != 0 && !person || p.in&behind != 0 && i == 0 || p.in&item != 0 && !c.item || p.in&advice != 0 && !c.advises)
 }
 
 // reading returns the duty that the pattern states with the word at i.

@@ -14,6 +14,9 @@ func order(t []token, c place) (reading, bool) {
 	if c.facts && c.genre == Instructions && (openers[t[0].low] && t[0].low != "to" || advising[t[0].low]) { // "When you change it, keep ..." among facts
 		c.facts = false
 	}
+	if c.facts && c.genre == Instructions && !c.running && conditioned(t, c) {
+		c.facts = false
+	}
 	if r, ok := orderAt(t, 0, c); ok {
 		return r, true
 	}
@@ -46,12 +49,30 @@ func order(t []token, c place) (reading, bool) {
 	return reading{}, false
 }
 
+// conditioned reports whether an order among facts regulates: it says when it holds ("Read it before you change it"), or is a paragraph of
+// words alone.
+func conditioned(t []token, c place) bool {
+	words := !c.item
+	for i := 1; i < len(t); i++ {
+		switch w := t[i].low; {
+		case w == "before" || w == "unless" || w == "whenever" || w == "when" && i > 2 || w == "every" || w == "until":
+			return true
+		case w == "":
+			words = false
+		}
+	}
+	return words && len(t) > 3
+}
+
 // behindDash reads an order behind a dash or a semicolon, in instructions: "CI runs on Windows - ensure that it passes".
 func behindDash(t []token, c place) (reading, bool) {
-	if c.genre != Instructions || c.facts || c.row {
+	if c.genre.describes() || c.facts || c.row {
 		return reading{}, false
 	}
 	for i := 2; i < len(t); i++ {
+		if c.genre != Instructions && !(t[i-1].low == "so" && t[i-1].before == ',' && t[i].low != "be" && t[i].low != "bear") {
+			continue
+		}
 		if i+1 < len(t) && t[i+1].before != '-' && (t[i].before == '-' || t[i].before == ';' || t[i-1].low == "so" && t[i-1].before == ',') && verb(t[i].low) && (!noun(t[i].low) || t[i].before == ';' && follower(t, i, c)) {
 			if r, ok := orderAt(t, i, c); ok {
 				return r, true
@@ -70,12 +91,15 @@ func spoken(t []token, from, i int) bool {
 			w := t[k].low
 			main = w != "and" && w != "or" && w != "but" && !openers[w] && !nearby[w]
 		}
-		if w := t[k].low; main && (auxiliaries[w] || copulas[w]) && w != "be" {
+		if w := t[k].low; main && (auxiliaries[w] || copulas[w]) && w != "be" && !relative[at(t, k-1)] {
 			return true
 		}
 	}
 	return false
 }
+
+// relative words begin a clause about the word before them.
+var relative = text.Words("that which who")
 
 // follows reports whether the verb at i is one of an enumeration in the clause before it, as in "Before you add, change or
 // remove a file, ...".
@@ -139,10 +163,10 @@ func orderAt(t []token, i int, c place) (reading, bool) {
 
 // unwanted reports whether no, at i, forbids: "No exported types" does in a list of rules, and is a fact elsewhere.
 func unwanted(t []token, i int, c place) bool {
-	if c.genre.describes() || c.genre == Policy && len(t) <= i+2 || c.facts || len(t) <= i+1 || len(t) > 12 || t[i+1].before != 0 {
+	if c.genre.describes() || c.genre == Policy && len(t) <= i+2 || c.facts && !t[i].caps || len(t) <= i+1 || len(t) > 12 || t[i+1].before != 0 {
 		return false
 	}
-	return !within(t, i, len(t), func(k int) bool { return stating[t[k].low] })
+	return (t[i].low != "zero" || t[i].caps) && !within(t, i, len(t), func(k int) bool { return stating[t[k].low] })
 }
 
 // verbNext reports whether the word behind i, which may be a noun, is a verb.
@@ -169,6 +193,9 @@ func follower(t []token, i int, c place) bool {
 		return c.item && i > 0
 	}
 	next := t[i+1].low
+	if i > 0 && t[i].before == ',' && !t[i].upper && t[i+1].upper && t[i+1].before == 0 { // "If it burns, page Fire Watch"
+		return true
+	}
 	if strings.HasSuffix(next, "s") && lets(t, i+2) {
 		return false
 	}
@@ -241,6 +268,8 @@ func isOrder(t []token, i int, c place) bool {
 	w, next := strings.TrimPrefix(at(t, i), "self-"), at(t, i+1)
 	switch {
 	case t[i].linked && linkedName(t, i), t[i].caps && requests[w], offersAny(t, i), is(t, 0, "for", "more"):
+		return false
+	case noun(w) && lexicon.Third(next) != "" && !noun(lexicon.Third(next)) && (determiners[at(t, i+2)] || objects[at(t, i+2)] || adverbs[at(t, i+2)]): // "Misuse includes both ..."
 		return false
 	case is(t, i, "subject", "to") || is(t, i, "keep", "in", "mind") || is(t, i, "write", "to") || is(t, i, "write", "us"):
 		return false

@@ -65,6 +65,10 @@ func split(s string, t []token, first reading, c place) []part {
 			p.subject = subject
 			ok = ok && subject != ""
 		}
+		if !ok && k > 0 && c.genre == Instructions && t[from].before == ';' {
+			out[len(out)-1].end = p.end // it goes on with the part before it
+			continue
+		}
 		if !ok {
 			return nil
 		}
@@ -112,7 +116,7 @@ func exception(raw string) (string, bool) {
 	low := lower(s[:min(len(s), 60)])
 	for _, start := range exceptionStarts {
 		if rest, ok := strings.CutPrefix(low, start); ok && (rest == "" || !blocks.WordByte(rest[0])) {
-			if start == "unless" && strings.Contains(s, ",") || start == "exceptions" && strings.Contains(low, "must") {
+			if start == "unless" && strings.Contains(s, ",") || start == "except" && (strings.Contains(low, ", no ") || strings.Contains(lower(s), " must ") || strings.Contains(lower(s), " shall ")) || start == "exceptions" && strings.Contains(low, "must") {
 				return "", false
 			}
 			return clean(s), true
@@ -205,7 +209,7 @@ func labelled(raw, label, body string, t []token) bool {
 	if strings.HasSuffix(strings.TrimSpace(body), ".") && t[0].low != "mandatory" && t[0].low != "required" {
 		return false
 	}
-	return (strings.HasPrefix(raw, "**") || termed(raw) != raw) && !described(label) && len(t) >= 2 && !fullSentence(t) && !strings.HasSuffix(strings.TrimSpace(body), ":") && !strings.Contains(body, "](")
+	return (strings.HasPrefix(raw, "**") || termed(raw) != raw) && !described(label) && (len(t) >= 2 || t[0].upper) && !fullSentence(t) && !strings.HasSuffix(strings.TrimSpace(body), ":") && !strings.Contains(body, "](")
 }
 
 // describing are labels that say what about a thing is described behind them.

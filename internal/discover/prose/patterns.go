@@ -43,14 +43,15 @@ const (
 	policy
 	behind
 	item
+	advice
 )
 
 // The names that patterns.txt has for restrictions, conditions and means.
 var (
-	restrictions = map[string]where{"rules": rules, "policy": policy, "behind": behind, "item": item}
+	restrictions = map[string]where{"rules": rules, "policy": policy, "behind": behind, "item": item, "advice": advice}
 	tests        = map[string]test{
-		"affirmed": affirmed, "bounded": bounded, "extent": extent, "prescribed": prescribed, "demanding": demanding, "denied": denied, "due": due, "joined": joined, "named": namedOffice, "needed": needed, "only": only,
-		"ours": ours, "refused": refused, "unwanted": unwanted, "used": used, "verbNext": verbNext,
+		"advised": advised, "affirmed": affirmed, "bounded": bounded, "extent": extent, "prescribed": prescribed, "demanding": demanding, "denied": denied, "due": due, "joined": joined, "named": namedOffice, "needed": needed, "only": only,
+		"ours": ours, "parted": parted, "peopled": peopled, "refused": refused, "unwanted": unwanted, "used": used, "verbNext": verbNext,
 	}
 	meanings = map[string]Means{
 		"binding": ByBinding, "restraint": ByRestraint, "advice": ByAdvice, "negation": ByNegation, "order": BySentence, "permission": ByPermission, "statement": ByStatement,

@@ -30,6 +30,9 @@ func testPattern(t *testing.T, name string, tab table, r *pattern) {
 	if r.in&item != 0 {
 		c.item = true
 	}
+	if r.in&advice != 0 {
+		c.genre, c.advises = Document, true
+	}
 	tokens := tokenize(r.example)
 	found := 0
 	for i := range tokens {

@@ -98,7 +98,7 @@ func forbidding(section []string) bool {
 			if w := t[k].low; allowing[w] {
 				return false
 			}
-			if len(t) <= 3 && refusing[t[k].low] || is(t, k, "do", "not") || is(t, k, "not", "to", "do") || is(t, k, "must", "not") {
+			if (len(t) <= 3 || k >= 2 && at(t, k-1) == "and") && refusing[t[k].low] || is(t, k, "do", "not") || is(t, k, "not", "to", "do") || is(t, k, "must", "not") {
 				return true
 			}
 		}
@@ -151,6 +151,15 @@ func (f *finder) within(i int, raw string) {
 func goesOn(t []token) bool {
 	w := t[0].low
 	return len(t) > 1 && (participles[w] || copulas[w] || strings.HasSuffix(w, "ed") && !auxiliaries[at(t, 1)] && !fullSentence(t))
+}
+
+// resumes reports whether a sentence speaks about the one before it: "This includes stairs.", "The list is in the hall."
+func resumes(t []token) bool {
+	switch t[0].low {
+	case "this", "these", "such", "it", "they", "that", "those":
+		return true
+	}
+	return determiners[t[0].low] && fullSentence(t)
 }
 
 // limits reports whether an item is nothing but a limit: "Up to 20 parcels a day", "One parcel per guest".

@@ -1,6 +1,7 @@
 package prose
 
 import (
+	"slices"
 	"strings"
 
 	"tenet/internal/lexicon"
@@ -13,6 +14,9 @@ import (
 func stated(t []token, c place) (reading, bool) {
 	r := reading{modality: rule.Must, means: ByStatement, subject: true}
 	if c.genre != Policy || c.facts || c.row || len(t) < 4 || subordinators[t[0].low] {
+		return r, false
+	}
+	if slices.ContainsFunc(t, func(w token) bool { return w.low == "automatically" }) { // what a program does
 		return r, false
 	}
 	whole := universal[t[0].low] // it is about all of a kind
@@ -155,6 +159,94 @@ func elided(t []token, c place) (reading, bool) {
 		}
 	}
 	return r, false
+}
+
+// insteadOf reads an item that is code to use, and other code not to use: "`bun install` (never `npm install`)".
+func insteadOf(t []token) (reading, bool) {
+	if len(t) >= 3 && contrasted(t) {
+		return reading{modality: rule.Must, means: ByItem, phrase: "not"}, true
+	}
+	if len(t) < 3 || t[0].low != "" {
+		return reading{}, false
+	}
+	for i := 1; i < len(t)-1 && i < 12; i++ {
+		switch w := t[i].low; {
+		case (w == "never" || w == "not") && t[i].before != 0 && t[i+1].low == "", is(t, i, "instead", "of") && at(t, i+2) == "" && i+2 < len(t):
+			return reading{modality: rule.Must, means: ByItem, phrase: w}, true
+		case auxiliaries[w] || copulas[w]:
+			return reading{}, false
+		}
+	}
+	return reading{}, false
+}
+
+// contrasted reports whether an item names what is to be, and what is not: "Methods for behavior, NOT properties".
+func contrasted(t []token) bool {
+	if fullSentence(t) || len(t) > 12 {
+		return false
+	}
+	for i := 1; i < len(t)-1; i++ {
+		if w := t[i].low; (w == "not" || w == "never") && t[i].caps && t[i].before != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// confined reads a statement of what something only is or does: "Versions are set only in the manifest", "Workers contain only jobs".
+func confined(t []token, c place) (reading, bool) {
+	r := reading{modality: rule.Must, means: ByRestraint, phrase: "only", subject: true}
+	if c.genre.describes() || c.row || len(t) < 4 || subordinators[t[0].low] || nearby[t[0].low] || resumes(t[:1]) {
+		return r, false
+	}
+	if t[0].caps && universal[t[0].low] && len(t[0].low) > 2 { // "ALL handlers return a result"
+		r.phrase, r.means = t[0].low, ByStatement
+		return r, true
+	}
+	for i := 1; i < len(t); i++ {
+		w, prev := t[i].low, t[i-1].low
+		if nearby[w] || subordinators[w] || w == "can" || w == "if" || w == "currently" || w == "we" {
+			return r, false
+		}
+		if w != "only" || t[i].before != 0 && t[i].before != '(' {
+			continue
+		}
+		r.at = i
+		switch {
+		case i+1 < len(t) && fixed[prev] && t[i].before == 0: // contains only
+			return r, true
+		case i+2 < len(t) && placed[at(t, i+1)] && i > 1 && (participles[prev] || strings.HasSuffix(prev, "ed") || objectless(t, i)):
+			return r, true
+		case i+2 < len(t) && (is(t, i+1, "where") || is(t, i+1, "when") || is(t, i+1, "if")) && i > 2 && t[i].before == 0:
+			return r, true
+		case i+1 == len(t) && i > 3 && within(t, 0, i, func(k int) bool { return placed[t[k].low] && i-k < 6 && verbBefore(t, k) }):
+			return r, true
+		}
+		return r, false
+	}
+	return r, false
+}
+
+// fixed verbs say what something consists of or takes.
+var fixed = text.Words("contain contains hold holds accept accepts reference references import imports depend depends cover covers use uses expose exposes serve serves")
+
+// placed words say where, how or when something is done.
+var placed = text.Words("in via through from by within inside under with on at during after")
+
+// objectless reports whether the words before i are a noun phrase without a verb: "Environment variables only via the settings".
+func objectless(t []token, i int) bool {
+	for k := range t[:i] {
+		if w := t[k].low; t[k].before != 0 && k > 0 || copulas[w] || auxiliaries[w] || lexicon.Third(w) != "" && !noun(lexicon.Third(w)) {
+			return false
+		}
+	}
+	return i < 5
+}
+
+// verbBefore reports whether a verb of what comes, goes or is done is before k: "comes from", "goes through", "are taken from".
+func verbBefore(t []token, k int) bool {
+	prev := at(t, k-1)
+	return participles[prev] || strings.HasSuffix(prev, "ed") || prev == "comes" || prev == "come" || prev == "goes" || prev == "go" || prev == "lives" || prev == "live" || prev == "belongs" || prev == "belong"
 }
 
 // frequencies come before the name of a routine: "annual review".

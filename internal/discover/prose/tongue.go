@@ -129,6 +129,36 @@ func (l *tongue) classify(t []token, c place) (reading, bool) {
 	return l.stated(t, c)
 }
 
+// prescribes reports whether a text is there to regulate, whatever its name: a tenth of its sentences bind, four at least.
+func (l *tongue) prescribes(list []blocks.Block) bool {
+	all, bind := 0, 0
+	for i := range list {
+		if list[i].Kind == blocks.Heading || list[i].Kind == blocks.Row {
+			continue
+		}
+		for _, p := range places(&list[i]) {
+			if all == maxSurvey {
+				break
+			}
+			if p[1]-p[0] > maxSentence {
+				continue
+			}
+			t := tokenize(list[i].Text[p[0]:p[1]])
+			if len(t) < 3 {
+				continue
+			}
+			all++
+			for k := range t {
+				if r, ok := l.binds(t, k, place{genre: Policy}); ok && t[k].low != "" && r.modality != rule.May {
+					bind++
+					break
+				}
+			}
+		}
+	}
+	return bind >= leastFirm && 10*bind >= all
+}
+
 // clauseAt returns where the clause that the word at i is in begins.
 func clauseAt(t []token, i int) int {
 	for i > 0 && t[i].before == 0 {
@@ -207,7 +237,17 @@ func (l *tongue) binds(t []token, i int, c place) (reading, bool) {
 		return r, true
 	case l.is("should", w):
 		r.modality, r.means = rule.Should, ByAdvice
-		return r, !c.genre.describes() && !l.guarded(t, i)
+		return r, !c.genre.describes() && !l.guarded(t, i) && !(i == 0 && l.name == "de" && later(t, 0)) // not "Sollte ... sein, ..."
+	case l.is("can", w):
+		r.modality, r.means = rule.MustNot, ByRestraint
+		if c.genre != Policy || l.guarded(t, i) {
+			return r, false
+		}
+		if !no() && l.restrains(t, i) {
+			r.modality = rule.Must
+			return r, true
+		}
+		return r, no() && clauseAt(t, i) == 0
 	case l.is("may", w):
 		r.means = ByRestraint
 		if l.guarded(t, i) || c.genre.describes() && l.name != "de" {
@@ -274,33 +314,6 @@ func (l *tongue) denied(t []token, i int) bool {
 	return false
 }
 
-// gerundive reports whether the word at i ends a German demand such as "sind zu melden" or "ist einzuhalten".
-func (l *tongue) gerundive(t []token, i int) bool {
-	w := t[i].low
-	if t[i].upper || !strings.HasSuffix(w, "n") {
-		return false
-	}
-	if inner := strings.Index(w, "zu"); at(t, i-1) != "zu" && (inner < 2 || !slices.Contains(separable, w[:inner])) {
-		return false
-	}
-	finite := false
-	for k := i - 1; k >= 0; k-- {
-		switch t[k].low {
-		case "um", "ohne", "statt":
-			return false
-		case "ist", "sind", "hat", "haben":
-			finite = true
-		}
-		if t[k+1].before != 0 {
-			break
-		}
-	}
-	return finite
-}
-
-// separable are the parts that German verbs put before zu.
-var separable = strings.Fields("an ab auf aus bei ein durch fest frei her hin los mit nach um vor weg weiter wieder zurück zusammen sicher bereit fort heraus teil bekannt")
-
 // order reads an order at the beginning of a sentence.
 func (l *tongue) order(t []token, c place) (reading, bool) {
 	w, next := strings.TrimSuffix(t[0].low, "-vous"), at(t, 1)
@@ -331,38 +344,6 @@ func (l *tongue) order(t []token, c place) (reading, bool) {
 		return r, strings.HasSuffix(w, "ez") && !l.is("others", w) && len(w) > 4 || c.item && l.infinitive(w)
 	}
 	return r, l.is("orders", w) || c.item && l.infinitive(w)
-}
-
-// germanOrder reads "Verwende ...", "Verwenden Sie ..." and, in lists, "Türen abschließen" and "Passwörter nicht weitergeben".
-func (l *tongue) germanOrder(t []token, c place, r reading) (reading, bool) {
-	w, last := t[0].low, t[len(t)-1]
-	for k := range t {
-		if k > 0 && t[k].before != 0 {
-			break
-		}
-		if l.is("not", t[k].low) && !l.is("only", at(t, k+1)) && (k+1 == len(t) || at(t, k+1) != "mehr") {
-			r.modality, r.means = rule.MustNot, ByNegation
-		}
-	}
-	if at(t, 1) == "sie" && strings.HasSuffix(w, "en") && len(w) > 4 {
-		return r, true
-	}
-	if l.is("stems", strings.TrimSuffix(w, "e")) || l.is("stems", w) {
-		return r, !l.is("copulas", at(t, 1))
-	}
-	if k := slices.IndexFunc(t, func(w token) bool { return l.is("stems", strings.TrimSuffix(w.low, "e")) && !w.upper }); l.is("openers", w) && k > 0 && k < 8 && clauseAt(t, k) == 0 {
-		r.phrase, r.at = t[k].low, k // "Für neue Dateien erfasse ..."
-		return r, true
-	}
-	if k := slices.IndexFunc(t, func(w token) bool { return l.is("stems", strings.TrimSuffix(w.low, "en")) && !w.upper }); c.item && k > 0 && !l.finite(t) {
-		r.phrase, r.at = t[k].low, k
-		return r, at(t, k-1) != "zu"
-	}
-	if !c.item || l.finite(t) || last.upper || !strings.HasSuffix(last.low, "en") && !strings.HasSuffix(last.low, "eln") && !strings.HasSuffix(last.low, "ern") {
-		return r, false
-	}
-	r.phrase, r.at = last.low, len(t)-1
-	return r, len(t) >= 2 && !l.is("copulas", last.low)
 }
 
 // refuses returns the verb of a French statement that the people of an organisation do not do something: "Les agents ne communiquent aucune ..."; 0
@@ -415,6 +396,9 @@ func (l *tongue) stated(t []token, c place) (reading, bool) {
 	}
 	if k := l.refuses(t); k > 0 {
 		r.modality, r.at, r.phrase = rule.MustNot, k, "ne "+t[k].low
+		return r, true
+	}
+	if r, ok := l.acts(t, timely); ok {
 		return r, true
 	}
 	for i := 1; i < len(t)-1; i++ {

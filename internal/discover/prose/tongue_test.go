@@ -118,3 +118,29 @@ func TestTongueLeads(t *testing.T) {
 		}
 	}
 }
+
+// German policies say what can only be done or cannot, and what the people of an organisation do at set times or do not.
+func TestGermanStatements(t *testing.T) {
+	compare(t, prose.Policy, map[string][]string{
+		"Das Stimmrecht kann nur von den Mitgliedern und von dem Vorstand ausgeübt werden.":        {"1 MUST Das Stimmrecht kann nur von den Mitgliedern und von dem Vorstand ausgeübt werden."},
+		"Die Schlüssel und die Karten können nicht an Gäste übertragen werden.":                    {"1 MUST_NOT Die Schlüssel und die Karten können nicht an Gäste übertragen werden."},
+		"Der Vorstand prüft die Kasse und die Bücher mindestens jährlich.":                         {"1 MUST Der Vorstand prüft die Kasse und die Bücher mindestens jährlich."},
+		"Die Mitglieder erhalten keine Gelder des Vereins und der Stiftung.":                       {"1 MUST_NOT Die Mitglieder erhalten keine Gelder des Vereins und der Stiftung."},
+		"Der Verein und die Stiftung haben das Haus im Jahr gebaut. Das kann auch von Dauer sein.": nil,
+	})
+}
+
+// A text in another language regulates, whatever its name, if a tenth of its sentences bind.
+func TestForeignTextsThatRegulate(t *testing.T) {
+	const text = "# Atelier\n\nLes clés doivent être rendues. Les outils doivent être rangés. Il est interdit de fumer dans la cour. Les visiteurs doivent signer le registre.\n\nIl est recommandé de porter des gants.\n"
+	compare(t, prose.Document, map[string][]string{
+		text: {
+			"3 MUST Les clés doivent être rendues.", "3 MUST Les outils doivent être rangés.", "3 MUST_NOT Il est interdit de fumer dans la cour.", "3 MUST Les visiteurs doivent signer le registre.",
+			"5 SHOULD Il est recommandé de porter des gants.",
+		},
+		"# Atelier\n\nLa cour est grande et les murs sont hauts. Les outils sont dans la remise pour les visiteurs.\n\nIl est recommandé de porter des gants.\n": nil,
+	})
+	compare(t, prose.Policy, map[string][]string{
+		"Sollte die Kasse leer sein, bleibt der Laden zu. Der Vorstand und die Gäste sind dann in der Halle.\n\n- Förderung von Projekten, die zur Senkung der Kosten beitragen\n- Vertretung des Vereins nach außen": nil,
+	})
+}

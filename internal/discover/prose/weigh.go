@@ -1,6 +1,7 @@
 package prose
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -39,7 +40,16 @@ var namingLeads = []string{"naming", "convention", "code style", "coding style",
 
 // silent reports whether the innermost heading announces no rules.
 func silent(section []string) bool {
-	return announced(section, silentSections) && !acted(section[len(section)-1]) || len(section) > 0 && silentTitles[strings.ToLower(strings.TrimSpace(section[len(section)-1]))]
+	return len(section) > 0 && ending(section[len(section)-1], silentSections) && !acted(section[len(section)-1]) || len(section) > 0 && silentTitles[strings.ToLower(strings.TrimSpace(section[len(section)-1]))]
+}
+
+// ending reports whether one of the list begins or ends a heading: "External references", and not "The API references models only".
+func ending(heading string, list []string) bool {
+	heading = strings.Trim(lower(unnumbered(heading)), " .:*_")
+	return slices.ContainsFunc(list, func(s string) bool {
+		at := strings.LastIndex(heading, s)
+		return strings.HasPrefix(heading, s) || at > 0 && heading[at-1] == ' ' && !strings.Contains(heading[at:], " ")
+	})
 }
 
 // acted reports whether a heading says what to do, so that it announces nothing: "Compile definitions".
@@ -53,7 +63,7 @@ func factual(section []string) bool {
 	if n := len(section); n > 0 && strings.HasSuffix(strings.ToLower(section[n-1]), " usage") { // "E-mail usage" regulates
 		return false
 	}
-	return announced(section, factualSections) && !announced(section, []string{"rule", "convention", "requirement", "guideline", "polic"})
+	return announced(section, factualSections) && !announced(section, []string{"rule", "convention", "requirement", "guideline", "polic", "critical", "important", "mandatory"})
 }
 
 func announced(section, list []string) bool {

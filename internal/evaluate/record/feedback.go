@@ -48,6 +48,9 @@ func (a *Archive) GiveFeedback(ctx context.Context, projectID, evaluationID, rul
 		return nil, err
 	}
 	a.feedback.forget(projectID)
+	if a.store.Dropped != nil {
+		a.store.Dropped(projectID)
+	}
 	return feedbackOf(f), nil
 }
 

@@ -38,6 +38,8 @@ type Store struct {
 	Edges     store.EdgeReader // nil for none
 	Parts     store.PartReader // nil for none
 	TestCases store.TestCaseReader
+	// Dropped is called after stored verdicts of a project were deleted from the database; nil for a judge without any.
+	Dropped func(projectID string)
 	// Personal opens records that hold personal data encrypted; nil opens none.
 	Personal Opener
 }

@@ -203,6 +203,8 @@ func TestCompleteRefusesUnusableAnswers(t *testing.T) {
 		{"refusal", `{"choices":[{"finish_reason":"stop","message":{"content":null,"refusal":"I cannot"}}]}`, rule.CodeUnavailable, "refused"},
 		{"filter", `{"choices":[{"finish_reason":"content_filter","message":{"content":""}}]}`, rule.CodeUnavailable, "refused"},
 		{"tool", `{"choices":[{"finish_reason":"tool_calls","message":{"content":null}}]}`, rule.CodeInvalid, "tool"},
+		{"tool beside text", `{"choices":[{"finish_reason":"stop","message":{"content":"fine","tool_calls":[{"type":"function"}]}}]}`, rule.CodeInvalid, "tool"},
+		{"two choices", `{"choices":[{"finish_reason":"stop","message":{"content":"fine"}},{"index":1,"finish_reason":"stop","message":{"content":"not fine"}}]}`, rule.CodeInvalid, "several answers"},
 		{"error", `{"choices":[{"finish_reason":"error","message":{"content":"fine"}}]}`, rule.CodeInvalid, "its own end"},
 		{"abort", `{"choices":[{"finish_reason":"abort","message":{"content":"fine"}}]}`, rule.CodeInvalid, "its own end"},
 		{"error of a choice", `{"choices":[{"finish_reason":"stop","message":{"content":"fine"},"error":{"code":502,"message":"gone"}}]}`, rule.CodeUnavailable, "reported an error"},

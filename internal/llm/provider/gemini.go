@@ -138,8 +138,12 @@ func (gemini) decode(body []byte) (llm.Response, error) {
 	if in.PromptFeedback.BlockReason != "" {
 		return resp, errRefusal
 	}
-	if len(in.Candidates) == 0 {
+	switch len(in.Candidates) {
+	case 0:
 		return resp, errNoAnswer
+	case 1:
+	default:
+		return resp, errSeveral
 	}
 	var text strings.Builder
 	for _, p := range in.Candidates[0].Content.Parts {

@@ -118,8 +118,9 @@ type chatResponse struct {
 	Choices []struct {
 		FinishReason string `json:"finish_reason"`
 		Message      struct {
-			Content content `json:"content"`
-			Refusal string  `json:"refusal"`
+			Content   content           `json:"content"`
+			Refusal   string            `json:"refusal"`
+			ToolCalls []json.RawMessage `json:"tool_calls"`
 		} `json:"message"`
 	} `json:"choices"`
 	Usage struct {
@@ -156,8 +157,12 @@ func (openAI) decode(body []byte) (llm.Response, error) {
 	if err := json.Unmarshal(body, &in); err != nil {
 		return llm.Response{}, noJSON(err)
 	}
-	if len(in.Choices) == 0 {
+	switch len(in.Choices) {
+	case 0:
 		return llm.Response{}, errNoAnswer
+	case 1:
+	default:
+		return llm.Response{}, errSeveral
 	}
 	resp := llm.Response{
 		Text:         string(in.Choices[0].Message.Content),
@@ -167,6 +172,9 @@ func (openAI) decode(body []byte) (llm.Response, error) {
 	}
 	if in.Choices[0].Message.Refusal != "" {
 		return resp, errRefusal
+	}
+	if len(in.Choices[0].Message.ToolCalls) > 0 {
+		return resp, errTool
 	}
 	switch strings.ToLower(in.Choices[0].FinishReason) {
 	case "", "stop", "eos", "eos_token", "end_turn", "stop_sequence": // compatible servers have words of their own
@@ -184,6 +192,7 @@ func (openAI) decode(body []byte) (llm.Response, error) {
 // What an answer may be instead of one. The response comes along for its token counts.
 var (
 	errNoAnswer = rule.Errorf(rule.CodeInvalid, "the model's server sent no answer")
+	errSeveral  = rule.Errorf(rule.CodeInvalid, "the model's server sent several answers, where one was asked for")
 	errRefusal  = rule.Errorf(rule.CodeUnavailable, "the model refused to answer")
 	errCutOff   = rule.Errorf(rule.CodeInvalid, "the model's answer was cut off at the limit of output tokens")
 	errEnded    = rule.Errorf(rule.CodeInvalid, "the model's answer did not come to its own end")

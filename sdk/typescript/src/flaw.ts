@@ -23,7 +23,7 @@ export function flaw(e: unknown): string {
   if (!isObject(coverage) || typeof coverage["rules_not_asked"] !== "number" || !Array.isArray(e["violations"]) || !Array.isArray(e["warnings"])) {
     return "the server's answer is not complete";
   }
-  const overall = overallOf(rules, coverage, e["narrowed"]);
+  const overall = overallOf(e, rules, coverage);
   if (overall !== e["overall_verdict"] && (overall !== "ALLOW" || e["overall_verdict"] !== "NEEDS_CONFIRMATION")) {
     return "the overall verdict of the server's answer does not follow from its verdicts";
   }
@@ -31,12 +31,16 @@ export function flaw(e: unknown): string {
 }
 
 /** The verdict that follows from all that an evaluation holds. An unknown word counts as NEEDS_CONFIRMATION. */
-function overallOf(rules: Record<string, unknown>[], coverage: Record<string, unknown>, narrowed: unknown): string {
+function overallOf(e: Record<string, unknown>, rules: Record<string, unknown>[], coverage: Record<string, unknown>): string {
   const counted = rules.filter((v) => v["enforcement"] !== "shadow" && (v["waiver"] === undefined || v["waiver"] === null));
   const word = coverage["uncovered"] ?? "";
-  if (word === "deny" || counted.some((v) => v["verdict"] === "DENY")) return "DENY";
+  const stale = e["bundle_stale"] ?? "";
+  const suspended = e["suspended"] !== undefined && e["suspended"] !== null;
+  if (suspended || stale === "closed" || word === "deny" || counted.some((v) => v["verdict"] === "DENY")) return "DENY";
+  const narrowed = e["narrowed"];
   const below = narrowed !== undefined && narrowed !== null && (!Array.isArray(narrowed) || narrowed.some((n) => !isObject(n) || Boolean(n["floor"])));
-  if (counted.some((v) => v["verdict"] !== "ALLOW") || (word !== "" && word !== "allow") || below || coverage["rules_not_asked"] !== 0) {
+  const uncovered = word !== "" && word !== "allow" && coverage["uncovered_approved"] !== true;
+  if (counted.some((v) => v["verdict"] !== "ALLOW") || uncovered || below || coverage["rules_not_asked"] !== 0 || (stale !== "" && stale !== "open")) {
     return "NEEDS_CONFIRMATION";
   }
   return "ALLOW";

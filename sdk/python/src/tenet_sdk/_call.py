@@ -283,11 +283,12 @@ def about(sent: Mapping[str, Any], a: models.SubmissionAnswer) -> models.Submiss
 def _overall(e: models.Evaluation | models.SubmissionAnswer) -> str:
     """The verdict that follows from all that an evaluation holds."""
     counted = {v.verdict for v in e.rule_verdicts if v.enforcement != "shadow" and v.waiver is None}
-    word = e.coverage.uncovered or ""
-    if "DENY" in counted or word == "deny":
+    word, stale = e.coverage.uncovered or "", e.bundle_stale or ""
+    if "DENY" in counted or word == "deny" or e.suspended or stale == "closed":
         return "DENY"
+    uncovered = word not in ("", "allow") and not e.coverage.uncovered_approved
     below = any(n.floor for n in e.narrowed or [])
-    if counted - {"ALLOW"} or word not in ("", "allow") or below or e.coverage.rules_not_asked > 0:
+    if counted - {"ALLOW"} or uncovered or below or e.coverage.rules_not_asked > 0 or stale not in ("", "open"):
         return "NEEDS_CONFIRMATION"
     return "ALLOW"
 
