@@ -145,7 +145,7 @@ func gateWords(g *wire.Gates) []string {
 	case g.Approvals == 1:
 		out = append(out, "approved by a second person")
 	case g.Approvals > 1:
-		out = append(out, "approved by " + counted(int64(g.Approvals), "person", "people"))
+		out = append(out, "approved by "+counted(int64(g.Approvals), "person", "people"))
 	}
 	switch n := len(g.Freezes); {
 	case n == 1:
