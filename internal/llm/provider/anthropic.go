@@ -151,21 +151,18 @@ func (anthropic) decode(body []byte) (llm.Response, error) {
 		CachedTokens: cached,
 	}
 	var text strings.Builder
-	called := false
+	calls := 0
 	for _, block := range in.Content {
 		switch block.Type {
 		case "text":
-			text.WriteString(block.Text)
+			if calls == 0 {
+				text.WriteString(block.Text)
+			}
 		case "tool_use":
 			// The only tool takes the answer; text next to it is not part of that.
-			if !called {
-				text.Reset()
-				text.Write(block.Input)
-			}
-			called = true
-		}
-		if called {
-			break
+			text.Reset()
+			text.Write(block.Input)
+			calls++
 		}
 	}
 	resp.Text = text.String()
@@ -180,8 +177,11 @@ func (anthropic) decode(body []byte) (llm.Response, error) {
 	default:
 		return resp, errEnded
 	}
-	if len(in.Content) == 0 {
+	switch {
+	case len(in.Content) == 0:
 		return resp, errNoAnswer
+	case calls > 1:
+		return resp, errSeveral
 	}
 	return resp, notBlank(resp)
 }

@@ -62,6 +62,49 @@ func TestEveryProviderSurvivesBrokenConnections(t *testing.T) {
 	})
 }
 
+func TestProvidersRefuseMoreThanOneAnswer(t *testing.T) {
+	part := func(text string) string {
+		return `{"content":{"parts":[{"text":"` + text + `"}]},"finishReason":"STOP"}`
+	}
+	use := func(text string) string {
+		return `{"type":"tool_use","name":"answer","input":{"text":"` + text + `"}}`
+	}
+	cases := []struct {
+		name, vendor, body string
+		want               string // in the error; empty if it is an answer
+	}{
+		{"one candidate", "gemini", `{"candidates":[` + part("fine") + `]}`, ""},
+		{"a thought beside the text", "gemini", `{"candidates":[{"content":{"parts":[{"text":"no","thought":true},{"text":"fine"}]}}]}`, ""},
+		{"two candidates", "gemini", `{"candidates":[` + part("fine") + `,` + part("not fine") + `]}`, "several answers"},
+		{"two equal candidates", "gemini", `{"candidates":[` + part("fine") + `,` + part("fine") + `]}`, "several answers"},
+		{"an unfinished candidate", "gemini", `{"candidates":[` + part("fine") + `,{"finishReason":"MAX_TOKENS"}]}`, "several answers"},
+		{"a call of a function beside the text", "gemini", `{"candidates":[{"content":{"parts":[{"text":"fine"},{"functionCall":{"name":"deny"}}]},"finishReason":"STOP"}]}`, "tool"},
+		{"one use of the tool", "anthropic", `{"content":[` + use("fine") + `],"stop_reason":"tool_use"}`, ""},
+		{"text about the use of the tool", "anthropic", `{"content":[{"type":"text","text":"not"},` + use("fine") + `,{"type":"text","text":"no"}],"stop_reason":"tool_use"}`, ""},
+		{"two uses of the tool", "anthropic", `{"content":[` + use("fine") + `,` + use("not fine") + `],"stop_reason":"tool_use"}`, "several answers"},
+	}
+	for _, c := range cases {
+		t.Run(c.vendor+"/"+c.name, func(t *testing.T) {
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, c.body) }))
+			defer srv.Close()
+			m, err := provider.New(c.vendor+":tiny", env(settings[c.vendor][0], srv.URL, settings[c.vendor][1], secretKey), provider.Options{Backoff: time.Millisecond})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := m.Complete(t.Context(), request)
+			if c.want == "" {
+				if err != nil || !strings.Contains(got.Text, "fine") || strings.Contains(got.Text, "no") {
+					t.Errorf("got %q, %v", got.Text, err)
+				}
+				return
+			}
+			if rule.CodeOf(err) != rule.CodeInvalid || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %q, %v; want an invalid error with %q", got.Text, err, c.want)
+			}
+		})
+	}
+}
+
 func TestEveryProviderRefusesBrokenAnswers(t *testing.T) {
 	for what, body := range map[string]string{
 		"truncated": answerAny[:len(answerAny)-20], "10 MB": strings.Replace(answerAny, "fine", strings.Repeat("fine", 10<<20/4), 1),

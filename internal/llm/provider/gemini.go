@@ -23,6 +23,8 @@ type geminiPart struct {
 	Text string `json:"text"`
 	// Thought marks a part of an answer that is not the answer.
 	Thought bool `json:"thought,omitempty"`
+	// FunctionCall is a call of a tool; the model has none.
+	FunctionCall json.RawMessage `json:"functionCall,omitempty"`
 }
 
 type geminiConfig struct {
@@ -147,6 +149,9 @@ func (gemini) decode(body []byte) (llm.Response, error) {
 	}
 	var text strings.Builder
 	for _, p := range in.Candidates[0].Content.Parts {
+		if len(p.FunctionCall) > 0 {
+			return resp, errTool
+		}
 		if !p.Thought {
 			text.WriteString(p.Text)
 		}
