@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,6 +74,11 @@ func (r Repository) Diff(ctx context.Context, revisions, paths []string) (*Chang
 	if err != nil {
 		return nil, err
 	}
+	if slices.Contains(revisions, "--cached") {
+		if err := r.hasIndex(ctx, entries); err != nil {
+			return nil, err
+		}
+	}
 	parts, err := match(entries, patch)
 	if err != nil {
 		return nil, err
@@ -96,6 +104,29 @@ func (r Repository) Diff(ctx context.Context, revisions, paths []string) (*Chang
 	}
 	c.Diff = whole.String()
 	return &c, o.fetch(ctx, &c, wanted)
+}
+
+// hasIndex returns an error if entries come from an index that a bare repository does not have: git shows that as a change that deletes
+// every file, while nothing is going to be committed there.
+func (r Repository) hasIndex(ctx context.Context, entries []entry) error {
+	if slices.ContainsFunc(entries, func(e entry) bool { return e.status != 'D' }) {
+		return nil
+	}
+	out, err := r.Output(ctx, "rev-parse", "--is-bare-repository", "--git-path", "index")
+	if err != nil {
+		return err
+	}
+	bare, index, _ := strings.Cut(strings.TrimSuffix(out, "\n"), "\n")
+	if bare != "true" {
+		return nil
+	}
+	if !filepath.IsAbs(index) {
+		index = filepath.Join(r.Dir, index)
+	}
+	if _, err := os.Stat(index); errors.Is(err, fs.ErrNotExist) {
+		return errors.New("nothing can be staged in a bare repository; give the range of commits to be judged, such as main~1..main")
+	}
+	return nil
 }
 
 // entry is a line of git diff --raw.

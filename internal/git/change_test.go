@@ -294,6 +294,34 @@ func TestLinesOfADiffFromElsewhereAreDecodedOrLeftOutAsAWhole(t *testing.T) {
 }
 
 // Git's own complaints do not say what to do in these two.
+func TestABareRepositoryHasNothingStaged(t *testing.T) {
+	run := newRepository(t, map[string]string{"a.go": "package a\n"})
+	run("rm", "--quiet", "a.go")
+	if c, _ := changed(t, "--cached"); !strings.Contains(c.Diff, "-package a") {
+		t.Errorf("the deletion of all files is staged, and the change is %q", c.Diff)
+	}
+	bare := t.TempDir()
+	run("clone", "--quiet", "--bare", ".", bare)
+	for _, dir := range []string{bare, filepath.Join(bare, "objects")} {
+		for _, revisions := range [][]string{{"--cached"}, {"--cached", "main"}} {
+			_, err := git.Repository{Dir: dir}.Diff(t.Context(), revisions, nil)
+			if err == nil || !strings.Contains(err.Error(), "bare repository") {
+				t.Errorf("%v in %s: got %v, want an error", revisions, dir, err)
+			}
+		}
+	}
+	if _, err := (git.Repository{Dir: bare}).Diff(t.Context(), []string{"main"}, nil); err == nil {
+		t.Error("the working tree of a bare repository has a diff")
+	}
+	// A program that makes commits in a bare repository has an index of its own.
+	index := filepath.Join(t.TempDir(), "index")
+	t.Setenv("GIT_INDEX_FILE", index)
+	run("--git-dir", bare, "read-tree", "--empty")
+	if c, err := (git.Repository{Dir: bare}).Diff(t.Context(), []string{"--cached"}, nil); err != nil || !strings.Contains(c.Diff, "-package a") {
+		t.Errorf("with an index of its own: %v", err)
+	}
+}
+
 func TestComplaintsSayWhatToDo(t *testing.T) {
 	run := newRepository(t, map[string]string{"a": "1\n"})
 	run("commit", "--quiet", "--allow-empty", "--message=two")
