@@ -60,8 +60,9 @@ func openEdge(ctx context.Context, a *App, o *Edge, now func() time.Time) error 
 	local := a.store
 	a.store.Readers = e.corpus.Readers(local.Readers)
 	a.store.Lagging = a.store.Readers
+	own := filepath.Join(folder, "edge")
 	e.follower = edge.NewFollower(edge.FollowConfig{
-		Place: o.Place, Trusted: o.Trusted, Folder: filepath.Join(folder, "edge"), Every: o.Every, Corpus: e.corpus, Manifest: release.ManifestOf, Root: release.RootOf,
+		Place: o.Place, Trusted: o.Trusted, Folder: own, Every: o.Every, Corpus: e.corpus, Manifest: release.ManifestOf, Root: release.RootOf,
 		Logger: a.log, Now: now, Taken: func(ctx context.Context) { showBundle(ctx, a) },
 	})
 	if err := e.follower.Start(ctx); err != nil {
@@ -69,8 +70,11 @@ func openEdge(ctx context.Context, a *App, o *Edge, now func() time.Time) error 
 	}
 	a.edge = e
 	e.ship = &shipping{
-		edge: e, server: o.Server, signer: func() checkpoint.Signer { return a.parts.book.Signer }, audit: local.Audit, edges: local.Edges, updater: a.store, version: a.version, log: a.log, now: now,
+		edge: e, folder: own, server: o.Server, signer: func() checkpoint.Signer { return a.parts.book.Signer }, audit: local.Audit, edges: local.Edges, updater: a.store, version: a.version, log: a.log, now: now,
 		started: now(), filled: make(chan struct{}, 1), model: func() string { return modelStatus(a) },
+	}
+	if err := e.ship.restore(); err != nil {
+		return err
 	}
 	head, _ := e.corpus.Head()
 	// Records are of the project, so the database must know it.

@@ -34,6 +34,7 @@ const spoolOver = 256 << 10
 // shipping sends the records of an edge to the server, and its reports.
 type shipping struct {
 	edge    *outpost
+	folder  string // of what the edge keeps besides its records
 	server  *client.Client
 	signer  func() checkpoint.Signer
 	audit   store.AuditReader
@@ -47,6 +48,8 @@ type shipping struct {
 
 	// filled is notified, at the latest, when a batch waits.
 	filled chan struct{}
+
+	kept orders // what ordersFile says; used by reports only, which come one after the other
 
 	memory []byte // of the last batch, for the next one: texts of their own are a tenth of all memory that an edge under load asks for
 
@@ -300,28 +303,27 @@ func (s *shipping) report(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, shipTime)
 	defer cancel()
-	orders, err := client.Call(ctx, s.server.InProject(head.Project), op.ReportEdge.At(s.edge.Name), r)
+	said, err := client.Call(ctx, s.server.InProject(head.Project), op.ReportEdge.At(s.edge.Name), r)
 	if err != nil {
 		return err
 	}
-	if orders.BundleHead != "" {
-		s.edge.follower.Vouch(orders.BundleHead)
+	if said.BundleHead != "" {
+		s.edge.follower.Vouch(said.BundleHead)
 	}
-	s.edge.follower.Pin(orders.Pinned)
-	s.paused.Store(orders.Paused)
+	kept := s.obey(orders{Edge: s.edge.Name, Pinned: said.Pinned, Paused: said.Paused, Forgotten: said.Forgotten})
 	s.mu.Lock()
-	if s.known && orders.Reread != s.reread {
+	if s.known && said.Reread != s.reread {
 		s.edge.follower.Again()
 	}
-	s.reread, s.received, s.known = orders.Reread, orders.Received, true
+	s.reread, s.received, s.known = said.Reread, said.Received, true
 	s.mu.Unlock()
-	if s.forgotten.Store(orders.Forgotten); orders.Forgotten {
+	if said.Forgotten {
 		return rule.Errorf(rule.CodeConflict, "the edge %s was forgotten at its server; give it a new name and folder", s.edge.Name)
 	}
-	if orders.Received.Seq > own.Seq {
-		return rule.Errorf(rule.CodeConflict, "the server has %d records of the edge %s, and there are %d here: the folder of the edge was replaced; give it a new name", orders.Received.Seq, s.edge.Name, own.Seq)
+	if said.Received.Seq > own.Seq {
+		return rule.Errorf(rule.CodeConflict, "the server has %d records of the edge %s, and there are %d here: the folder of the edge was replaced; give it a new name", said.Received.Seq, s.edge.Name, own.Seq)
 	}
-	return nil
+	return kept
 }
 
 // key returns the verifier key with which the edge signs.

@@ -203,6 +203,70 @@ func TestAnEdgeDoesWhatTheServerSays(t *testing.T) {
 	}
 }
 
+// An order of the server holds until the server takes it back, through starts without a network too.
+func TestAPausedEdgeStaysSoWithoutANetwork(t *testing.T) {
+	t.Parallel()
+	o := newOrigin(t)
+	away := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "away", http.StatusBadGateway) })
+	data := t.TempDir()
+	start := func(configure ...func(*app.Edge)) (*app.App, func() int) {
+		e := o.edge(data, append([]func(*app.Edge){o.shipping(0)}, configure...)...)
+		return e, func() int { return ask(t, e, "POST", "/api/v1/evaluate", `{"action":"ls"}`, nil) }
+	}
+	stop := func(e *app.App) {
+		t.Helper()
+		if err := e.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	order := func(body string) {
+		t.Helper()
+		if code := ask(t, o.App, "PATCH", "/api/v1/fleet/e1", body, nil); code != http.StatusOK {
+			t.Fatalf("status %d", code)
+		}
+	}
+	e, answers := start()
+	until(t, "a report", func() bool { _, ok := o.reported(); return ok })
+	order(`{"paused":true,"pinned":true}`)
+	until(t, "the pause", func() bool { return answers() == http.StatusServiceUnavailable })
+	until(t, "its report", func() bool { r, _ := o.reported(); return r.Report.Paused && r.Report.Pinned })
+	stop(e)
+
+	o.answer.Store(&away)
+	e, answers = start()
+	for range 10 {
+		if code := answers(); code != http.StatusServiceUnavailable {
+			t.Fatalf("a paused edge that has started without its server answers %d", code)
+		}
+		time.Sleep(30 * time.Millisecond)
+	}
+	stop(e)
+	// The pause is of the name and of the server.
+	for what, other := range map[string]func(*app.Edge){
+		"another name": func(e *app.Edge) { e.Name = "e2" }, "no server": func(e *app.Edge) { e.Server = nil },
+	} {
+		e, answers = start(other)
+		if code := answers(); code != http.StatusOK {
+			t.Errorf("%s: %d", what, code)
+		}
+		stop(e)
+	}
+
+	e, answers = start()
+	if code := answers(); code != http.StatusServiceUnavailable {
+		t.Errorf("under its own name again: %d", code)
+	}
+	order(`{"paused":false}`)
+	o.answer.Store(nil)
+	until(t, "the end of the pause", func() bool { return answers() == http.StatusOK })
+	until(t, "its report", func() bool { r, _ := o.reported(); return !r.Report.Paused && r.Report.Pinned })
+	stop(e)
+	o.answer.Store(&away)
+	if _, answers = start(); answers() != http.StatusOK {
+		t.Error("the end of the pause is lost")
+	}
+}
+
 // The answer to a report vouches for the bundle, so that an edge does not also ask for the bundle each time.
 func TestAReportVouchesForTheBundle(t *testing.T) {
 	t.Parallel()
