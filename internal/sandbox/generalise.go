@@ -88,6 +88,9 @@ func (try prover) prove(ctx context.Context, r *rule.Rule, shown, back []store.T
 		p.doubt("of the cases that break the rule only %d could be held back from the model, not %d, as a check with %d ways to deny takes: add more",
 			breaking, w.heldBack(), max(1, w.named+w.other))
 	}
+	if bounded := boundedPart(r.Check); bounded != "" {
+		p.doubt("it bounds how long a part may be (%s), and what is longer escapes it", bounded)
+	}
 	for _, list := range [][]store.TestCase{shown, back} {
 		for i := range list {
 			c := &list[i]
@@ -112,6 +115,65 @@ func (try prover) says(ctx context.Context, r *rule.Rule, sample, inputType stri
 		return ""
 	}
 	return string(trial.Raw)
+}
+
+// maxOptional is how many optional characters of any kind a pattern may have: more of them are a bound on a length in other words.
+const maxOptional = 2
+
+// boundedPart returns a part of the patterns of a check that matches texts of up to some length only, such as [^)]{0,9}; empty if there is
+// none. The samples rarely show how long such a part can be.
+func boundedPart(c *rule.Check) string {
+	patterns := append(celTexts(c.CEL), celTexts(c.When)...)
+	if c.Pattern != nil {
+		patterns = append(patterns, c.Pattern.Regex)
+	}
+	for _, pattern := range patterns {
+		if re, err := syntax.Parse(pattern, syntax.Perl); err == nil {
+			optional := 0
+			if part := boundedIn(re, &optional); part != nil {
+				return part.String()
+			}
+		}
+	}
+	return ""
+}
+
+// boundedIn finds the first bounded part of an expression. It counts optional characters in optional.
+func boundedIn(re *syntax.Regexp, optional *int) *syntax.Regexp {
+	switch {
+	case re.Op == syntax.OpRepeat && re.Max > re.Min && isOpen(re.Sub[0]):
+		return re
+	case re.Op == syntax.OpQuest && isOpen(re.Sub[0]):
+		if *optional++; *optional > maxOptional {
+			return re
+		}
+	}
+	for _, sub := range re.Sub {
+		if part := boundedIn(sub, optional); part != nil {
+			return part
+		}
+	}
+	return nil
+}
+
+// isOpen reports whether an expression matches a character of many kinds, letters among them.
+func isOpen(re *syntax.Regexp) bool {
+	for len(re.Sub) == 1 {
+		re = re.Sub[0]
+	}
+	switch re.Op {
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return true
+	case syntax.OpCharClass:
+		kinds := 0
+		for i := 0; i < len(re.Rune); i += 2 {
+			kinds += int(re.Rune[i+1]-re.Rune[i]) + 1
+		}
+		return kinds > 20
+	case syntax.OpConcat, syntax.OpAlternate:
+		return slices.ContainsFunc(re.Sub, isOpen)
+	}
+	return false
 }
 
 // copied returns the name of a case whose sample has a text that a check copies; empty if it copies none. What the rule itself says may be
