@@ -11,7 +11,7 @@ import (
 	"tenet/internal/checkpoint"
 )
 
-// ordersFile holds, in the folder of an edge, what its server last told it to do.
+// ordersFile holds, in the folder of an edge, the last orders of its server.
 const ordersFile = "orders.json"
 
 // orders are those of a server that hold until it takes them back, also for an edge that starts while the server cannot be reached.
@@ -22,7 +22,7 @@ type orders struct {
 	Forgotten bool   `json:"forgotten"`
 }
 
-// restore does what the server last said. An edge without a server has none that could take it back, and one with another name was told nothing.
+// restore does what the server last said. An edge without a server has none that could take it back, and the orders are not for one with another name.
 func (s *shipping) restore() error {
 	if s.server == nil {
 		return nil
