@@ -35,7 +35,7 @@ type member struct {
 	turn  chan turn            // of one
 }
 
-// turn is what a change that waits does next. It may be over, with an error or without.
+// turn says how a change that waits goes on. It may be over, with an error or without.
 type turn struct {
 	next step
 	err  error
