@@ -44,7 +44,7 @@ func (c *Catalog) Import(ctx context.Context, projectID string, f *wire.RuleFile
 		return nil, err
 	}
 	var result *rule.ImportResult
-	err = c.changes.Run(ctx, projectID, func(ch *change.Change) error {
+	err = c.changes.RunApart(ctx, projectID, func(ch *change.Change) error {
 		im := c.newImport(ch, o)
 		im.wrong = wrong
 		im.prunes = o.Prune && f.Rules != nil

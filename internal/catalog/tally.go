@@ -65,7 +65,7 @@ func last(projectID string) int {
 
 func (c *Catalog) recount(ctx context.Context, projectID string, body map[string]any) (store.Tally, error) {
 	var tally store.Tally
-	err := c.changes.Run(ctx, projectID, func(ch *change.Change) error {
+	err := c.changes.RunApart(ctx, projectID, func(ch *change.Change) error {
 		switch before, err := ch.Tx.Rules.Tally(ctx, projectID); {
 		case err == nil && body["action"] == "counted":
 			tally = before // another node was faster
@@ -87,7 +87,7 @@ func (c *Catalog) recount(ctx context.Context, projectID string, body map[string
 
 // recordAll has an entry explain all that is in force in a project of an older version.
 func recordAll(ctx context.Context, changes *change.Changes, projectID string) error {
-	return changes.Run(ctx, projectID, func(ch *change.Change) error {
+	return changes.RunApart(ctx, projectID, func(ch *change.Change) error {
 		ch.Tx.InForce.ChangeAll(projectID)
 		return ch.Note(ctx, audit.KindCorpus, map[string]any{"action": "recorded"})
 	})

@@ -46,7 +46,7 @@ type Changes struct {
 
 // New returns a Changes. hook may be nil.
 func New(s store.Updater, views Views, hook Hook, logger *slog.Logger, now func() time.Time) *Changes {
-	return &Changes{store: s, views: views, hook: hook, logger: logger, now: now, groups: &groups{lanes: map[string]*lane{}}}
+	return &Changes{store: s, views: views, hook: hook, logger: logger, now: now, groups: &groups{logger: logger, lanes: map[string]*lane{}}}
 }
 
 // Publishing returns a Changes whose changes publish their events.
@@ -78,12 +78,21 @@ func (c *Change) Event(t rule.EventType, r *rule.Rule, data any) {
 	})
 }
 
-// Run runs fn in a transaction with the corpus version raised. The transaction may run again, and fn with it. It may have other changes of the project, which
-// came while one was being stored; an error of one undoes no other. After the commit
-// Run refreshes the project's view, so that this node reads its own writes. A refresh that fails is only logged: the change
-// is stored, and the view follows with the next poll.
+// Run runs fn in a transaction with the corpus version raised. The transaction may run again, and fn with it. It may have other changes of the
+// project, which came while one was being stored; an error of one undoes no other. After the commit Run refreshes the project's view, so that this
+// node reads its own writes. A refresh that fails is only logged: the change is stored, and the view follows with the next poll.
 func (c *Changes) Run(ctx context.Context, projectID string, fn func(*Change) error) error {
-	err := c.groups.run(c.store, projectID, &member{ctx: ctx, join: func(tx store.Tx) error { return c.Join(ctx, tx, projectID, fn) }})
+	return c.run(ctx, projectID, false, fn)
+}
+
+// RunApart is [Changes.Run] for a change that may be large or be undone: no other one shares its transaction.
+func (c *Changes) RunApart(ctx context.Context, projectID string, fn func(*Change) error) error {
+	return c.run(ctx, projectID, true, fn)
+}
+
+func (c *Changes) run(ctx context.Context, projectID string, apart bool, fn func(*Change) error) error {
+	m := &member{ctx: ctx, apart: apart, join: func(tx store.Tx) error { return c.Join(ctx, tx, projectID, fn) }}
+	err := c.groups.run(c.store, projectID, m)
 	if errors.Is(err, ErrUndo) {
 		return nil
 	}

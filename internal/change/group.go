@@ -3,8 +3,11 @@ package change
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
 	"sync"
-	"time"
 
 	"tenet/internal/store"
 )
@@ -15,6 +18,8 @@ const maxGroup = 32
 // groups puts the changes of a project that come while another one is being stored into one transaction: changes of a project exclude each other anyway, and
 // most of the time of a small one is the wait for the disk. It is safe for concurrent use.
 type groups struct {
+	logger *slog.Logger
+
 	mu    sync.Mutex
 	lanes map[string]*lane // of the projects that are being changed
 }
@@ -24,12 +29,13 @@ type lane struct{ waiting []*member }
 
 // member is a change that may be stored with others.
 type member struct {
-	ctx  context.Context
-	join func(store.Tx) error // it may run again
-	turn chan turn            // of one
+	ctx   context.Context
+	join  func(store.Tx) error // it may run again
+	apart bool                 // it shares no transaction
+	turn  chan turn            // of one
 }
 
-// turn directs a change that waits: it is done, with an error or without, or continues.
+// turn says how a change that waits goes on. It may be over, with an error or without.
 type turn struct {
 	next step
 	err  error
@@ -38,45 +44,44 @@ type turn struct {
 type step int
 
 const (
-	done  step = iota
-	alone      // it runs in a transaction of its own
-	leads      // it stores itself with those that wait
+	over     step = iota
+	runAlone      // in a transaction of its own
+	lead          // store itself with those that wait
 )
 
 // run stores a change in a transaction of s, with others of the project or alone. An error of a change undoes no other.
 func (g *groups) run(s store.Updater, projectID string, m *member) error {
 	m.turn = make(chan turn, 1)
 	if !g.enter(projectID, m) {
-		// The change works with variables of the caller, who therefore waits also if nobody waits for the answer.
-		switch t := <-m.turn; t.next {
-		case done:
+		switch t := g.wait(projectID, m); t.next {
+		case over:
 			return t.err
-		case alone:
+		case runAlone:
 			return s.Update(m.ctx, m.join)
-		case leads:
+		case lead:
 		}
 	}
-	left := false
-	leave := func() {
-		if !left {
-			left = true
-			g.leave(projectID)
-		}
-	}
-	defer leave() // also if the change panics
-	others := g.take(projectID, m)
-	if len(others) == 0 {
-		return s.Update(m.ctx, m.join)
-	}
-	t := together(s, append([]*member{m}, others...))
-	for _, other := range others {
-		other.turn <- t
-	}
-	leave()
-	if t.next == done {
+	t := g.lead(s, projectID, m)
+	if t.next == over {
 		return t.err
 	}
 	return s.Update(m.ctx, m.join)
+}
+
+// lead stores a change with those that wait, or alone if there are none, and lets the next one lead.
+func (g *groups) lead(s store.Updater, projectID string, m *member) (t turn) {
+	defer g.leave(projectID) // also if the change panics
+	others := g.take(projectID, m)
+	if len(others) == 0 {
+		return turn{err: s.Update(m.ctx, m.join)}
+	}
+	t = turn{next: runAlone}
+	defer func() {
+		for _, other := range others {
+			other.turn <- t
+		}
+	}()
+	return g.together(s, append([]*member{m}, others...))
 }
 
 // enter reports whether a change leads; otherwise it waits for its turn.
@@ -92,17 +97,55 @@ func (g *groups) enter(projectID string, m *member) bool {
 	return false
 }
 
-// take returns the changes that wait and may be stored with one.
+// wait returns the turn of a change. One whose context ends goes away; not after it was taken, since it works with variables of its caller.
+func (g *groups) wait(projectID string, m *member) turn {
+	select {
+	case t := <-m.turn:
+		return t
+	case <-m.ctx.Done():
+	}
+	if g.withdraw(projectID, m) {
+		return turn{err: fmt.Errorf("change: waiting for other changes of the project: %w", m.ctx.Err())}
+	}
+	return <-m.turn
+}
+
+// withdraw takes a change from those that wait, and reports whether it was among them.
+func (g *groups) withdraw(projectID string, m *member) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	l := g.lanes[projectID]
+	if l == nil {
+		return false
+	}
+	i := slices.Index(l.waiting, m)
+	if i >= 0 {
+		l.waiting = slices.Delete(l.waiting, i, i+1)
+	}
+	return i >= 0
+}
+
+// take returns the changes that wait and may be stored with one, in order, up to the first that shares no transaction.
 func (g *groups) take(projectID string, m *member) []*member {
-	if m.ctx.Err() != nil {
+	if m.apart || m.ctx.Err() != nil {
 		return nil
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	l := g.lanes[projectID]
-	n := min(len(l.waiting), maxGroup-1)
-	taken := l.waiting[:n:n]
-	l.waiting = l.waiting[n:]
+	n := 0
+	for n < len(l.waiting) && n < maxGroup-1 && !l.waiting[n].apart {
+		n++
+	}
+	taken := make([]*member, 0, n)
+	for _, other := range l.waiting[:n] {
+		if other.ctx.Err() != nil {
+			other.turn <- turn{next: runAlone} // and so gets its error, without those of the group
+			continue
+		}
+		taken = append(taken, other)
+	}
+	l.waiting = slices.Delete(l.waiting, 0, n)
 	return taken
 }
 
@@ -116,33 +159,27 @@ func (g *groups) leave(projectID string) {
 		return
 	}
 	next := l.waiting[0]
-	l.waiting = l.waiting[1:]
-	next.turn <- turn{next: leads}
+	l.waiting = slices.Delete(l.waiting, 0, 1)
+	next.turn <- turn{next: lead}
 }
 
-// together stores changes in one transaction, all or none. If one of them has an error, each continues alone.
-func together(s store.Updater, members []*member) (t turn) {
-	// Nobody who leaves ends the work for the others, and nobody waits longer than he would alone.
+// together stores changes in one transaction, all or none. If one of them has an error, each continues alone. The end of a member's context ends its own part only.
+func (g *groups) together(s store.Updater, members []*member) (t turn) {
 	ctx := context.WithoutCancel(members[0].ctx)
-	var until time.Time
-	for _, m := range members {
-		if d, ok := m.ctx.Deadline(); ok && (until.IsZero() || d.Before(until)) {
-			until = d
-		}
-	}
-	if !until.IsZero() {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, until)
-		defer cancel()
-	}
+	begun, joined := false, false
 	defer func() {
-		if recover() != nil { // it panics again where it runs alone, at the caller who has brought it
-			t = turn{next: alone}
+		p := recover()
+		if p == nil {
+			return
+		}
+		g.logger.ErrorContext(ctx, "a change that shares its transaction panicked", "panic", p, "stack", string(debug.Stack()))
+		t = turn{next: runAlone} // where it panics again, at the caller who has brought it
+		if joined {
+			t = turn{err: fmt.Errorf("change: storing changes together panicked: %v", p)}
 		}
 	}()
-	joined := false
 	err := s.Update(ctx, func(tx store.Tx) error {
-		joined = false
+		begun, joined = true, false
 		for _, m := range members {
 			if err := m.join(tx); err != nil {
 				return err
@@ -151,8 +188,8 @@ func together(s store.Updater, members []*member) (t turn) {
 		joined = true
 		return nil
 	})
-	if err != nil && (!joined || errors.Is(err, store.ErrDamaged)) {
-		return turn{next: alone}
+	if err != nil && begun && (!joined || errors.Is(err, store.ErrDamaged)) {
+		return turn{next: runAlone}
 	}
-	return turn{err: err} // if the commit failed, nobody knows whether the changes are stored: they do not run again
+	return turn{err: err} // no transaction began, or the commit failed and nobody knows whether the changes are stored: they do not run again
 }

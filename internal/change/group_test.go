@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -39,8 +40,15 @@ func (c *counting) Update(ctx context.Context, fn func(store.Tx) error) error {
 	return err
 }
 
-// behind runs changes at the same time that all come while another one is being stored, and returns their errors.
-func behind(t *testing.T, changes *change.Changes, fns []func(ctx context.Context, ch *change.Change) error) []error {
+// doing is a change that a test makes.
+type doing struct {
+	ctx   context.Context // the test's, if it is nil
+	apart bool
+	fn    func(ctx context.Context, ch *change.Change) error
+}
+
+// behind runs changes that all come while another one is being stored, and returns their errors. waiting, if it is not nil, is called while all of them wait.
+func behind(t *testing.T, changes *change.Changes, list []doing, waiting func()) []error {
 	t.Helper()
 	holds, release := make(chan struct{}), make(chan struct{})
 	var once sync.Once
@@ -56,18 +64,30 @@ func behind(t *testing.T, changes *change.Changes, fns []func(ctx context.Contex
 		}
 	})
 	<-holds
-	errs := make([]error, len(fns))
-	for i, fn := range fns {
+	errs := make([]error, len(list))
+	for i, d := range list {
+		if d.ctx == nil {
+			d.ctx = t.Context()
+		}
+		run := changes.Run
+		if d.apart {
+			run = changes.RunApart
+		}
 		all.Go(func() {
 			defer func() {
 				if p := recover(); p != nil {
 					errs[i] = fmt.Errorf("panic: %v", p)
 				}
 			}()
-			errs[i] = changes.Run(t.Context(), "default", func(ch *change.Change) error { return fn(t.Context(), ch) })
+			errs[i] = run(d.ctx, "default", func(ch *change.Change) error { return d.fn(d.ctx, ch) })
 		})
+		for changes.Waiting("default") < i+1 {
+			time.Sleep(time.Millisecond)
+		}
 	}
-	time.Sleep(100 * time.Millisecond) // they wait now
+	if waiting != nil {
+		waiting()
+	}
 	close(release)
 	all.Wait()
 	return errs
@@ -84,19 +104,21 @@ func naming(seen *sync.Map, i int) func(context.Context, *change.Change) error {
 func TestChangesThatWaitShareATransaction(t *testing.T) {
 	each(t, func(t *testing.T, s store.Store) {
 		c := &counting{Updater: s}
-		changes := change.New(c, noViews{}, nil, slog.New(slog.DiscardHandler), time.Now)
+		hooked := 0
+		hook := func(context.Context, store.Tx, string) error { hooked++; return nil }
+		changes := change.New(c, noViews{}, hook, slog.New(slog.DiscardHandler), time.Now)
 		var seen sync.Map
-		fns := make([]func(context.Context, *change.Change) error, 20)
+		fns := make([]doing, 20)
 		for i := range fns {
-			fns[i] = naming(&seen, i)
+			fns[i] = doing{fn: naming(&seen, i)}
 		}
-		for i, err := range behind(t, changes, fns) {
+		for i, err := range behind(t, changes, fns, nil) {
 			if err != nil {
 				t.Errorf("change %d: %v", i, err)
 			}
 		}
-		if n := c.began.Load(); n > 4 {
-			t.Errorf("21 changes took %d transactions", n)
+		if n := c.began.Load(); n != 2 || hooked != 21 {
+			t.Errorf("21 changes took %d transactions and called the hook %d times", n, hooked)
 		}
 		versions := map[any]bool{}
 		seen.Range(func(_, v any) bool { versions[v] = true; return true })
@@ -115,19 +137,18 @@ func TestAFaultyChangeHarmsNoOther(t *testing.T) {
 		changes := change.New(s, noViews{}, nil, slog.New(slog.DiscardHandler), time.Now)
 		var seen sync.Map
 		refused := rule.Errorf(rule.CodeConflict, "no")
-		fns := []func(context.Context, *change.Change) error{
-			naming(&seen, 0),
-			func(ctx context.Context, ch *change.Change) error {
+		errs := behind(t, changes, []doing{
+			{fn: naming(&seen, 0)},
+			{fn: func(ctx context.Context, ch *change.Change) error {
 				return errors.Join(naming(&seen, 1)(ctx, ch), refused)
-			},
-			naming(&seen, 2),
-			func(ctx context.Context, ch *change.Change) error {
+			}},
+			{fn: naming(&seen, 2)},
+			{fn: func(ctx context.Context, ch *change.Change) error {
 				return errors.Join(naming(&seen, 3)(ctx, ch), change.ErrUndo)
-			},
-			func(context.Context, *change.Change) error { panic("a fault") },
-			naming(&seen, 5),
-		}
-		errs := behind(t, changes, fns)
+			}},
+			{fn: func(context.Context, *change.Change) error { panic("a fault") }},
+			{fn: naming(&seen, 5)},
+		}, nil)
 		for i, err := range errs {
 			switch i {
 			case 1:
@@ -156,20 +177,20 @@ func TestAnUncertainCommitIsNotRepeated(t *testing.T) {
 		c := &counting{Updater: s, failing: 2}
 		changes := change.New(c, noViews{}, nil, slog.New(slog.DiscardHandler), time.Now)
 		var seen sync.Map
-		fns := make([]func(context.Context, *change.Change) error, 2*10)
+		fns := make([]doing, 20)
 		for i := range fns {
-			fns[i] = naming(&seen, i)
+			fns[i] = doing{fn: naming(&seen, i)}
 		}
 		failed := 0
-		for _, err := range behind(t, changes, fns) {
+		for _, err := range behind(t, changes, fns, nil) {
 			if errors.Is(err, errUnknown) {
 				failed++
 			} else if err != nil {
 				t.Error(err)
 			}
 		}
-		if failed < 2 {
-			t.Errorf("%d changes report the commit that failed", failed)
+		if failed != len(fns) {
+			t.Errorf("%d of %d changes report the commit that failed", failed, len(fns))
 		}
 		if head, err := s.Audit.Head(t.Context(), "default"); err != nil || head.Seq != int64(len(fns)) {
 			t.Errorf("the log has %d entries of %d changes: %v", head.Seq, len(fns), err)
@@ -177,27 +198,75 @@ func TestAnUncertainCommitIsNotRepeated(t *testing.T) {
 	})
 }
 
-// Who goes away while the change waits ends nothing for the others.
+// Who goes away while a change is stored with others ends nothing for them: neither by the error of the own part, nor after it.
 func TestALeaverHarmsNoOther(t *testing.T) {
 	each(t, func(t *testing.T, s store.Store) {
 		changes := change.New(s, noViews{}, nil, slog.New(slog.DiscardHandler), time.Now)
+		first, leaveFirst := context.WithCancel(t.Context())
+		middle, leaveMiddle := context.WithCancel(t.Context())
+		var seen sync.Map
+		errs := behind(t, changes, []doing{
+			{fn: naming(&seen, 0)},
+			{ctx: middle, fn: func(ctx context.Context, ch *change.Change) error {
+				leaveMiddle()
+				return ch.Note(ctx, "project", map[string]any{"change": 1})
+			}},
+			{fn: naming(&seen, 2)},
+		}, nil)
+		if errs[0] != nil || !errors.Is(errs[1], context.Canceled) || errs[2] != nil {
+			t.Errorf("one of three leaves before its part: %v", errs)
+		}
+		errs = behind(t, changes, []doing{
+			{ctx: first, fn: func(ctx context.Context, ch *change.Change) error {
+				defer leaveFirst()
+				return ch.Note(ctx, "project", map[string]any{"change": 3})
+			}},
+			{fn: naming(&seen, 4)},
+		}, nil)
+		if err := errors.Join(errs...); err != nil {
+			t.Errorf("the first leaves after its part: %v", err)
+		}
+		if head, err := s.Audit.Head(t.Context(), "default"); err != nil || head.Seq != 4 {
+			t.Errorf("the log has %d entries, want 4: %v", head.Seq, err)
+		}
+	})
+}
+
+func TestAChangeWhoseCallerLeavesWhileItWaits(t *testing.T) {
+	each(t, func(t *testing.T, s store.Store) {
+		c := &counting{Updater: s}
+		changes := change.New(c, noViews{}, nil, slog.New(slog.DiscardHandler), time.Now)
 		gone, leave := context.WithCancel(t.Context())
 		var seen sync.Map
-		fns := []func(context.Context, *change.Change) error{
-			func(_ context.Context, ch *change.Change) error {
-				leave()
-				return ch.Note(gone, "project", map[string]any{"change": 0})
-			},
-			naming(&seen, 1), naming(&seen, 2),
-		}
-		for i, err := range behind(t, changes, fns)[1:] {
-			if err != nil {
-				t.Errorf("change %d: %v", i+1, err)
+		errs := behind(t, changes, []doing{{fn: naming(&seen, 0)}, {ctx: gone, fn: naming(&seen, 1)}, {fn: naming(&seen, 2)}}, func() {
+			leave()
+			for changes.Waiting("default") > 2 { // it does not wait for the one that is being stored
+				time.Sleep(time.Millisecond)
 			}
+		})
+		if errs[0] != nil || !errors.Is(errs[1], context.Canceled) || errs[2] != nil {
+			t.Errorf("one of three leaves: %v", errs)
 		}
-		head, err := s.Audit.Head(t.Context(), "default")
-		if err != nil || head.Seq < 2 {
-			t.Errorf("the log has %d entries: %v", head.Seq, err)
+		if _, ran := seen.Load(1); ran || c.began.Load() != 2 {
+			t.Errorf("the change of the leaver ran: %v; %d transactions", ran, c.began.Load())
+		}
+	})
+}
+
+func TestAChangeApartSharesNoTransaction(t *testing.T) {
+	each(t, func(t *testing.T, s store.Store) {
+		c := &counting{Updater: s}
+		changes := change.New(c, noViews{}, nil, slog.New(slog.DiscardHandler), time.Now)
+		of := make([]int64, 5) // the transaction of each
+		list := make([]doing, len(of))
+		for i := range list {
+			list[i] = doing{apart: i == 2, fn: func(context.Context, *change.Change) error { of[i] = c.began.Load(); return nil }}
+		}
+		if err := errors.Join(behind(t, changes, list, nil)...); err != nil {
+			t.Fatal(err)
+		}
+		if want := []int64{2, 2, 3, 4, 4}; !slices.Equal(of, want) {
+			t.Errorf("the changes are in the transactions %v, want %v", of, want)
 		}
 	})
 }

@@ -2,6 +2,7 @@ package conflict
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"tenet/internal/store"
@@ -52,7 +53,7 @@ func (k *keeping) newRoom(ctx context.Context, batch []string, found []observati
 
 // readOthers reads the suggestions of the rules that contradict one of the batch, all at once.
 func (r *room) readOthers(ctx context.Context, found []observation) error {
-	var others []string
+	others := map[string]bool{}
 	for i := range found {
 		o := &found[i]
 		if o.outcome != conflict || o.stated != nil {
@@ -61,17 +62,17 @@ func (r *room) readOthers(ctx context.Context, found []observation) error {
 		for _, id := range [...]string{o.rule, o.other} {
 			if _, ok := r.of[id]; !ok {
 				r.of[id] = nil
-				others = append(others, id)
+				others[id] = true
 			}
 		}
 	}
 	if len(others) == 0 {
 		return nil
 	}
-	list, err := r.k.tx.Conflicts.SuggestedOf(ctx, r.k.projectID, others)
+	list, err := r.k.tx.Conflicts.SuggestedOf(ctx, r.k.projectID, slices.Sorted(maps.Keys(others)))
 	for _, s := range list {
 		for _, id := range [...]string{s.RuleID, s.OtherID} {
-			if slices.Contains(others, id) {
+			if others[id] {
 				r.of[id] = append(r.of[id], s)
 			}
 		}

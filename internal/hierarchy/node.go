@@ -109,7 +109,7 @@ func (h *Hierarchy) change(ctx context.Context, projectID string, fn func(*edit)
 	if err != nil {
 		return err
 	}
-	return h.changes.Run(ctx, projectID, func(ch *change.Change) error {
+	return h.changes.RunApart(ctx, projectID, func(ch *change.Change) error {
 		before, err := ch.Before(ctx, latest)
 		if err != nil {
 			return err
