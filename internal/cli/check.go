@@ -331,12 +331,8 @@ func (k *checkCommand) report(s *session, e *rule.Evaluation, known map[*rule.Ru
 }
 
 func (k *checkCommand) options(s *session, known map[*rule.RuleVerdict]bool) report.Options {
-	server := strings.TrimRight(s.globals.Server, "/")
-	if server == "" && k.Rules == "" {
-		server = strings.TrimRight(s.env("TENET_SERVER"), "/")
-	}
 	return report.Options{
-		Version: version(), Verbose: k.Verbose, ConfirmFails: k.FailOn == "confirmation", NotKept: s.scratch, Known: known, Server: server, Rules: k.found,
+		Version: version(), Verbose: k.Verbose, ConfirmFails: k.FailOn == "confirmation", NotKept: s.scratch, Known: known, Server: webAddress(s), Rules: k.found,
 		Files: filesOf(s),
 	}
 }

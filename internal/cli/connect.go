@@ -62,6 +62,7 @@ func (s *session) connect(ctx context.Context, n need, settings string) (*client
 	if err != nil {
 		return nil, nil, err
 	}
+	s.server = c
 	return named(s, c), func() error { return nil }, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tenet/internal/client"
 	"tenet/internal/rule"
 	"tenet/internal/wire"
 )
@@ -38,9 +39,9 @@ func noteAddress(s *session, project string, page ...string) {
 	s.note("open %s", b.String())
 }
 
-// webAddress is the address of the server in use; empty with an embedded database.
+// webAddress is the address of the server in use; empty with an embedded database, and if no answer of the server has said that it has a console.
 func webAddress(s *session) string {
-	if s.globals == nil || s.globals.Data != "" || s.globals.DatabaseURL != "" {
+	if s.server == nil || !client.HasConsole(s.server) {
 		return ""
 	}
 	return strings.TrimRight(cmp.Or(s.globals.Server, s.env("TENET_SERVER")), "/")

@@ -103,14 +103,18 @@ func TestListsHaveOneForm(t *testing.T) {
 	}
 }
 
-// served is the address of a server with the console and a rule.
-func served(t *testing.T) string {
+// served is the address of a server with the console and a rule. Settings may be added.
+func served(t *testing.T, more ...map[string]string) string {
 	t.Helper()
+	settings := map[string]string{"data": litetest.Dir(t), "listen": "127.0.0.1:0"}
+	for _, m := range more {
+		maps.Copy(settings, m)
+	}
 	file, err := catalog.ParseYAML([]byte(`rules: [{slug: DATA-1, statement: "Customer data must be encrypted.", status: EFFECTIVE}]`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Load("", func(string) string { return "" }, map[string]string{"data": litetest.Dir(t), "listen": "127.0.0.1:0"})
+	cfg, err := config.Load("", func(string) string { return "" }, settings)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,5 +178,21 @@ func TestAnswersNameTheirPages(t *testing.T) {
 	}
 	if _, _, errs := run(t, "", "rules", "list", "--data", t.TempDir()); strings.Contains(errs, "open http") {
 		t.Errorf("without a server: %q", errs)
+	}
+}
+
+// A server that serves no console has no pages to open, in notes and in reports.
+func TestAServerWithoutAConsoleHasNoPages(t *testing.T) {
+	t.Parallel()
+	at := served(t, map[string]string{"console": "false"})
+	for _, args := range []string{"fleet list", "rules list", "rules get DATA-1", "evaluations list", "snapshots list", "config show"} {
+		code, out, errs := run(t, "", append([]string{"--server", at}, strings.Fields(args)...)...)
+		if code != 0 || strings.Contains(out+errs, "open http") {
+			t.Errorf("tenet %s exits with %d and prints %q and %q; want no page", args, code, out, errs)
+		}
+	}
+	_, report, _ := run(t, "", "--server", at, "check", "--action", "pay", "--allow-empty", "--format", "sarif")
+	if !strings.Contains(report, `"DATA-1"`) || strings.Contains(report, at+"/p/") {
+		t.Errorf("a report names pages that are not there: %s", report)
 	}
 }

@@ -83,7 +83,11 @@ func openRules(ctx context.Context, s *session, path string) (*ruleFiles, *wire.
 // refused returns the error of openRules, with what only the corpus knows: which test cases name a rule that neither it nor the files have.
 func refused(ctx context.Context, s *session, files *ruleFiles, joined *wire.RuleFile, err error) error {
 	wrong, ok := errors.AsType[*filesError](err)
-	if !ok || files == nil || len(joined.Cases) == 0 || len(joined.Rules) > catalog.MaxImport {
+	if ok && files == nil {
+		unknownCases(ctx, s, wrong)
+		return wrong
+	}
+	if !ok || len(joined.Cases) == 0 || len(joined.Rules) > catalog.MaxImport {
 		return err
 	}
 	_ = s.with(ctx, readsData, func(c *client.Client) error { // without an answer, the error stays as the files give it

@@ -32,6 +32,15 @@ type ruleFiles struct {
 type filesError struct {
 	wrong    *rule.Error
 	excerpts []string // of the fields; empty for those that no file has
+	// Files with an error of form, and those beside them that could be read.
+	broken []brokenFile
+	intact *ruleFiles
+}
+
+// brokenFile is a file that cannot be read as rules.
+type brokenFile struct {
+	path string
+	err  *rulefile.Error
 }
 
 // Error implements [error].
@@ -62,12 +71,17 @@ func loadRules(ctx context.Context, path string, stdin io.Reader) (*ruleFiles, e
 		if err := wrong.join(p, err); err != nil {
 			return nil, err
 		}
+		if in, ok := errors.AsType[*rulefile.Error](err); ok && !added {
+			wrong.broken = append(wrong.broken, brokenFile{p, in})
+		}
 		readable = readable && added
 	}
 	if len(wrong.wrong.Fields) == 0 {
 		return r, nil
 	}
 	if !readable {
+		wrong.merge(r.check())
+		wrong.intact = r
 		return nil, wrong
 	}
 	return r, wrong

@@ -135,3 +135,44 @@ func FuzzPlace(f *testing.F) {
 		}
 	})
 }
+
+// What only the corpus knows is said together with errors of form.
+func TestErrorsOfFormComeWithUnknownCases(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a.yaml", `rules:
+  - {slug: A-1, statement: One must pay., severty: HIGH}
+cases:
+  - {rule: NO-1, name: unknown, expect: DENY, action: pay}
+  - {rule: A-1, name: of this file, expect: DENY, action: pay}
+  - {rule: B-1, name: of the other file, expect: DENY, action: pay}
+`)
+	write("b.yaml", `rules:
+  - {slug: B-1, statement: Two must pay., check: {cel: "facts."}}
+cases:
+  - {rule: NO-2, name: unknown, expect: DENY, action: pay}
+`)
+	for _, command := range []string{"import", "plan"} {
+		code, _, errs := run(t, "", "rules", command, dir, "--data", t.TempDir())
+		if code == 0 || strings.Contains(errs, `"A-1", which`) || strings.Contains(errs, `"B-1", which`) {
+			t.Errorf("%s exits with %d: %s", command, code, errs)
+		}
+		for _, want := range []string{"a.yaml:2:43: rules[0].severty", `a.yaml:4:12: cases[0].rule: is "NO-1", which is no rule`, "b.yaml:2:", `b.yaml:4:12: cases[0].rule: is "NO-2", which is no rule`} {
+			if !strings.Contains(errs, want) {
+				t.Errorf("%s does not say %q: %s", command, want, errs)
+			}
+		}
+	}
+	// A rule whose name cannot be read may be the one that a case means.
+	write("a.yaml", `rules: [{slugg: A-1, statement: One must pay.}]
+cases: [{rule: A-1, name: of this file, expect: DENY, action: pay}]
+`)
+	if _, _, errs := run(t, "", "rules", "plan", dir, "--data", t.TempDir()); !strings.Contains(errs, "slugg") || strings.Contains(errs, "which is no rule") {
+		t.Errorf("with a rule without a name: %s", errs)
+	}
+}

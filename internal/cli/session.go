@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"tenet/internal/client"
 )
 
 // session is the environment of a command: its streams, its environment and the global flags.
@@ -22,9 +24,10 @@ type session struct {
 	isSet    func(string) bool // whether the environment has a variable, also an empty one
 	columns  int               // width of the terminal while output is collected for a pager; 0 asks the stream
 	colour   bool
-	working  bool // an embedded node carries out background work
-	follow   bool // an embedded node sees what other processes change
-	scratch  bool // the node in use has a throw-away database
+	working  bool           // an embedded node carries out background work
+	follow   bool           // an embedded node sees what other processes change
+	server   *client.Client // of the server in use, if it is not this process
+	scratch  bool           // the node in use has a throw-away database
 }
 
 // interruptible reads until its context ends, also where the reader it reads from would wait without limit.

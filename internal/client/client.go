@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -36,6 +37,7 @@ type Client struct {
 	project string
 	acting  wire.Acting
 	http    *http.Client
+	console *atomic.Bool // an answer has said that the server has one
 	wait    func(context.Context, time.Duration) error
 }
 
@@ -49,7 +51,7 @@ func New(baseURL, key string, httpClient *http.Client) (*Client, error) {
 	if httpClient == nil {
 		httpClient = &http.Client{Transport: http.DefaultTransport, CheckRedirect: sameHost}
 	}
-	return &Client{base: u, key: key, http: httpClient, wait: sleep}, nil
+	return &Client{base: u, key: key, http: httpClient, console: new(atomic.Bool), wait: sleep}, nil
 }
 
 // KeyOf returns the API key of a request, from the headers that the API reads; empty without one.
@@ -237,8 +239,14 @@ func send(ctx context.Context, c *Client, k request) (*http.Response, error) {
 	if err != nil {
 		return nil, unreachable(ctx, c.base, err)
 	}
+	if res.Header.Get(wire.ConsoleHeader) != "" {
+		c.console.Store(true)
+	}
 	return res, nil
 }
+
+// HasConsole reports whether an answer to the client, or to one made from it, said that the server serves the web console.
+func HasConsole(c *Client) bool { return c.console.Load() }
 
 // maxExpected is the longest answer, in bytes, for which memory is taken because the server says how long it is.
 const maxExpected = 1 << 20

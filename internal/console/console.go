@@ -22,6 +22,7 @@ import (
 	"tenet/internal/sso"
 	"tenet/internal/store"
 	"tenet/internal/telemetry"
+	"tenet/internal/wire"
 )
 
 // Keys authenticates people by API keys.
@@ -149,6 +150,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case pattern == "" && wantsHTML(r) && !c.cfg.API.Serves(r):
 		c.serve(w, r, route{show: missing, open: true})
 	default:
+		w.Header().Set(wire.ConsoleHeader, "/")
 		c.cfg.API.ServeHTTP(w, r)
 	}
 }

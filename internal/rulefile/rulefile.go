@@ -113,6 +113,42 @@ func (e *Error) Rest() (rules []wire.RuleInput, numbers []int) {
 	return rules, numbers
 }
 
+// Named returns the slugs and ids of the rules of an invalid file; all is false if it has a rule with neither.
+func (e *Error) Named() (names []string, all bool) {
+	all = true
+	for _, r := range e.source.list("rules") {
+		before := len(names)
+		for _, key := range []string{"slug", "id"} {
+			if n := r.get(key); n != nil && n.text != "" {
+				names = append(names, n.text)
+			}
+		}
+		all = all && len(names) > before
+	}
+	return names, all
+}
+
+// Cases returns the rules that the test cases of an invalid file name, each with the number of its case.
+func (e *Error) Cases() (rules []string, numbers []int) {
+	for i, c := range e.source.list("cases") {
+		if n := c.get("rule"); n != nil && n.kind == isText && n.text != "" {
+			rules, numbers = append(rules, n.text), append(numbers, i)
+		}
+	}
+	return rules, numbers
+}
+
+// list returns the entries of a field of the file; none if it has no such field, or could not be read at all.
+func (s *Source) list(name string) []*node {
+	if s.root == nil {
+		return nil
+	}
+	if n := s.root.get(name); n != nil {
+		return n.items
+	}
+	return nil
+}
+
 // Covers reports whether one of the problems is about a field, or about something around it or within it: what else is wrong with the field may
 // follow from that. Rules as a whole are no field in this sense.
 func (e *Error) Covers(field string) bool {

@@ -449,3 +449,14 @@ func TestForeignFoldersStay(t *testing.T) {
 		t.Errorf("%d files are left", len(left))
 	}
 }
+
+// Commands that run in the folder of the repository write into the folder of the finished files, too, so its path is absolute.
+func TestTheFolderOfFilesMayBeRelative(t *testing.T) {
+	here := t.TempDir()
+	t.Chdir(here)
+	for given, want := range map[string]string{"": "/repository/dist", "out": filepath.Join(here, "out"), "/finished": "/finished"} {
+		if got, err := outFolder("/repository", given); err != nil || got != filepath.FromSlash(want) {
+			t.Errorf("-out %q is %q, %v; want %q", given, got, err, want)
+		}
+	}
+}

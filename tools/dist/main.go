@@ -69,13 +69,13 @@ func run(ctx context.Context) error {
 	only := flag.String("platforms", "", "platforms to build for, with commas between, such as linux/amd64; default is all")
 	releases := flag.String("releases", os.Getenv("TENET_RELEASES"), "address of all releases, which tenet upgrade asks, such as https://github.com/OWNER/tenet/releases")
 	flag.Parse()
-	r := &release{out: *out, releases: *releases}
+	r := &release{releases: *releases}
 	var err error
 	if r.root, err = filepath.Abs(*root); err != nil {
 		return err
 	}
-	if r.out == "" {
-		r.out = filepath.Join(r.root, "dist")
+	if r.out, err = outFolder(r.root, *out); err != nil {
+		return err
 	}
 	if r.version, err = versionOf(r.root); err != nil {
 		return err
@@ -122,6 +122,14 @@ func run(ctx context.Context) error {
 		}
 	}
 	return r.list(os.Stdout)
+}
+
+// outFolder is the absolute path of the folder of the finished files: commands that run in the folder of the repository write into it, too.
+func outFolder(root, out string) (string, error) {
+	if out == "" {
+		return filepath.Join(root, "dist"), nil
+	}
+	return filepath.Abs(out)
 }
 
 // versionForm is that of semantic versions.
