@@ -3,6 +3,7 @@ package blocks
 import (
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 var (
@@ -38,12 +39,16 @@ func (r *lineReader) adoc() {
 	number := r.number()
 	r.at++
 	title, item := adocTitle.FindStringSubmatch(line), adocItem.FindStringSubmatch(rest)
+	level := 0
+	if rest != "" && (r.gap || r.open < 0) && (r.example == "" || r.peek(0) != r.example) {
+		level = underlined(line, r.peek(0))
+	}
 	switch {
 	case rest == "":
 		r.gap = true
 	case strings.HasPrefix(line, "//") && !strings.HasPrefix(line, "////"):
-	case (r.gap || r.open < 0) && underlined(line, r.peek(0)) > 0:
-		r.heading(underlined(line, r.peek(0)), line, number)
+	case level > 0:
+		r.heading(level, line, number)
 		r.at++
 		r.gap = true
 	case adocFence.MatchString(line):
@@ -87,13 +92,16 @@ func (r *lineReader) adoc() {
 // underlines are the signs below titles of two lines, from the outermost level.
 const underlines = "=-~^+"
 
-// underlined returns the level of a title that the next line underlines, about as long as it is; 0 for none.
+// underlined returns the level of a title that the next line underlines, as long as it is or one sign more or less, as Asciidoctor
+// reads it; 0 for none. The attributes or the title of a block are no title of a section: the line below them begins a block.
 func underlined(title, next string) int {
-	next = strings.TrimRight(next, " ")
-	if len(next) < 3 || title[0] == ' ' || title[0] == '|' || title[0] == next[0] || strings.Trim(next, next[:1]) != "" {
+	if len(next) < 3 || strings.Trim(next, next[:1]) != "" {
 		return 0
 	}
-	if off := len([]rune(strings.TrimRight(title, " "))) - len(next); off < -2 || off > 2 {
+	if strings.IndexByte(" |.", title[0]) >= 0 || title[0] == next[0] || adocMark.MatchString(title) {
+		return 0
+	}
+	if off := utf8.RuneCountInString(title) - len(next); off < -1 || off > 1 {
 		return 0
 	}
 	return 1 + strings.IndexByte(underlines, next[0])
@@ -104,7 +112,15 @@ func underlined(title, next string) int {
 func (r *lineReader) fenced(fence string) {
 	r.close()
 	r.gap = true
-	if strings.HasPrefix(fence, "==") || strings.HasPrefix(fence, "**") || strings.HasPrefix(fence, "__") || fence == "--" {
+	if strings.HasPrefix(fence, "==") {
+		if r.example == fence {
+			r.example = ""
+		} else {
+			r.example = fence
+		}
+		return
+	}
+	if strings.HasPrefix(fence, "**") || strings.HasPrefix(fence, "__") || fence == "--" {
 		return
 	}
 	if fence != "|===" {

@@ -144,6 +144,18 @@ func TestAdocTitlesOfTwoLines(t *testing.T) {
 		"1 heading Gate Rules", "4 heading Rules", "6 text Keys must be kept.", "12 text Text", "14 heading Dogs", "16 text No dogs.")
 }
 
+// What describes a block is no title, however long the fence below it is.
+func TestAdocBlocksWithAttributesAndTitles(t *testing.T) {
+	t.Parallel()
+	check(t, "attributes", Adoc("[NOTE]\n====\nDoors must be shut.\n====\n\nLast.\n", 1), "3 text Doors must be shut.", "6 text Last.")
+	check(t, "title", Adoc(".Build\n----\nmake it\n----\n\nLast.\n", 1), "6 text Last.")
+	check(t, "title as long as its fence", Adoc(".Logs\n-----\nmake it\n-----\n\nLast.\n", 1), "6 text Last.")
+	check(t, "attributes as long as their fence", Adoc("[TIP]\n=====\nAsk.\n=====\n\nLast.\n", 1), "3 text Ask.", "6 text Last.")
+	check(t, "text", Adoc("Run it\n----\nmake it\n----\n\nLast.\n", 1), "1 text Run it", "6 text Last.")
+	check(t, "one sign more or less", Adoc("Logs\n-----\nKeep them.\n\nKeys\n~~~\nKeep them.\n\n[Draft] Doors\n-------------\nShut them.\n", 1),
+		"1 heading Logs", "3 text Keep them.", "5 heading Keys", "7 text Keep them.", "9 heading [Draft] Doors", "11 text Shut them.")
+}
+
 func TestAdoc(t *testing.T) {
 	t.Parallel()
 	check(t, "chapter", Adoc(chapter, 1),

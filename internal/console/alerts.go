@@ -141,7 +141,7 @@ func decideAlerts(p *page) error {
 	}
 	done := map[string]string{"acknowledge": "acknowledged", "resolve": "resolved"}[do]
 	if n := len(ids) - len(failed); len(failed) > 0 {
-		p.warn(fmt.Sprintf("%d of %d alerts are %s. The first of the others: %s", n, len(ids), done, failed[0]))
+		p.warn(fmt.Sprintf("%d of %s %s. The first of the others: %s", n, counted(int64(len(ids)), "alert is", "alerts are"), done, failed[0]))
 	} else if n == 1 {
 		p.say("The alert is " + done + ".")
 	} else {

@@ -160,7 +160,7 @@ func TestAlertsWithoutScripts(t *testing.T) {
 	has(t, after("do", "resolve"), "No alert is selected.")
 	has(t, after("one", "acknowledge 0 "+a.ID), "The alert is acknowledged.", "Acknowledged 1")
 	has(t, after("do", "resolve", "alert", a.ID, "note", "mended"), "The alert is resolved.", "Resolved 1", "mended")
-	has(t, after("do", "acknowledge", "alert", a.ID), "0 of 1 alerts are acknowledged", "is resolved")
+	has(t, after("do", "acknowledge", "alert", a.ID), "0 of 1 alert is acknowledged", "is resolved")
 	has(t, v.get("/p/default/alerts?status=song").body, "status")
 	has(t, v.get("/p/default/alerts?status=active").body, "No alert matches these filters.")
 	if r := n.signedIn(n.key("viewer", "viewer", "default")).post("/p/default/alerts", "do", "resolve", "alert", a.ID); r.status != http.StatusForbidden {

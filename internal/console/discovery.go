@@ -208,13 +208,10 @@ func addExclusion(p *page) error {
 
 func sayExcluded(made wire.ExclusionMade) string {
 	said := "Scans leave out " + clipText(made.Path, briefText) + " from now on."
-	switch made.Dismissed {
-	case 0:
+	if made.Dismissed == 0 {
 		return said
-	case 1:
-		return said + " 1 candidate was dismissed."
 	}
-	return fmt.Sprintf("%s %s candidates were dismissed.", said, grouped(int64(made.Dismissed)))
+	return said + " " + counted(int64(made.Dismissed), "candidate was", "candidates were") + " dismissed."
 }
 
 // liftExclusion has scans read a folder or a file again.

@@ -310,7 +310,7 @@ func folders(file string) []string {
 
 // scanFigures says in sentences what a scan has read and found.
 func scanFigures(v *scan) string {
-	said := fmt.Sprintf("%s of %s files read, %s statements found", grouped(int64(v.FilesRead)), grouped(int64(v.Files)), grouped(int64(v.Found)))
+	said := fmt.Sprintf("%s of %s read, %s found", grouped(int64(v.FilesRead)), counted(int64(v.Files), "file", "files"), counted(int64(v.Found), "statement", "statements"))
 	if v.Known > 0 {
 		said += fmt.Sprintf(", %s of them decided on before", grouped(int64(v.Known)))
 	}

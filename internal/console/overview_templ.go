@@ -494,15 +494,15 @@ func overviewState(p *page, o *wire.Overview) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var19 string
-			templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(grouped(o.Unfilled))
+			templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(counted(o.Unfilled, "older entry is", "older entries are"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `overview.templ`, Line: 115, Col: 60}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `overview.templ`, Line: 115, Col: 99}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 41, " older entries are still missing from reasons, teams, nodes, agents, people or repositories. They are being counted.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 41, " still missing from reasons, teams, nodes, agents, people or repositories. Counting goes on.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -638,7 +638,7 @@ func overviewFigures(p *page, o *wire.Overview) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = tile("Health", scoreText(o.Health.Mean), listAddress(p, "rules", "team", o.Team), "of "+grouped(int64(o.Health.Measured))+" rules").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = tile("Health", scoreText(o.Health.Mean), listAddress(p, "rules", "team", o.Team), "of "+counted(int64(o.Health.Measured), "rule", "rules")).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -249,9 +249,9 @@ func simulationBody(p *page, v simulation) templ.Component {
 			}
 			if v.Progress.Total > 0 {
 				var templ_7745c5c3_Var14 string
-				templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(fmt.Sprintf("%s of %s evaluations are decided again.", grouped(int64(v.Progress.Done)), grouped(int64(v.Progress.Total))))
+				templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(fmt.Sprintf("Decided again: %s of %s.", grouped(int64(v.Progress.Done)), counted(int64(v.Progress.Total), "evaluation", "evaluations")))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `release_simulation.templ`, Line: 52, Col: 129}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `release_simulation.templ`, Line: 52, Col: 143}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 				if templ_7745c5c3_Err != nil {

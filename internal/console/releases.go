@@ -72,7 +72,7 @@ func takeSnapshot(p *page) error {
 	if err != nil {
 		return err
 	}
-	p.say(fmt.Sprintf("The snapshot %s holds %s rules as they are now.", visible(made.Name), grouped(int64(made.RuleCount))))
+	p.say(fmt.Sprintf("The snapshot %s now holds %s.", visible(made.Name), counted(int64(made.RuleCount), "rule", "rules")))
 	return p.redirect(p.at("releases", "snapshots", made.ID))
 }
 

@@ -121,7 +121,7 @@ func TestReleasesWithoutScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	taken := posted(v.post(base+"/snapshots", "name", "February <b>", "description", "by hand"))
-	shows(v.get(taken).body, "The snapshot February &lt;b&gt; holds 1 rules", "You took it: a second person approves it.", "by hand")
+	shows(v.get(taken).body, "The snapshot February &lt;b&gt; now holds 1 rule.", "You took it: a second person approves it.", "by hand")
 	if a := v.post(base+"/snapshots", "name", " "); a.status != http.StatusUnprocessableEntity {
 		t.Errorf("a snapshot without a name: %d", a.status)
 	}

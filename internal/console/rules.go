@@ -213,7 +213,7 @@ func eachSelected(p *page, done string, act func(id string) error) error {
 			refused = append(refused, err.Error())
 		}
 	}
-	said := fmt.Sprintf("%d of %d rules %s.", len(ids)-len(refused), len(ids), done)
+	said := fmt.Sprintf("%d of %s %s.", len(ids)-len(refused), counted(int64(len(ids)), "rule", "rules"), done)
 	if len(refused) == 0 {
 		p.say(said)
 	} else {

@@ -21,12 +21,16 @@ type textColumn struct {
 	grams [gramHashes]bitset
 }
 
-// gramHashes is a power of two: with twice as many, half as many documents pass for one that has three given bytes, and the memory is twice as large.
-const gramHashes = 512
+// gramHashes are the different hashes of three bytes: with one bit more, half as many documents pass for one that has three given bytes, and the memory is
+// twice as large.
+const (
+	gramBits   = 9
+	gramHashes = 1 << gramBits
+)
 
-// gramHash is the hash of three bytes.
+// gramHash is the hash of three bytes: the upper gramBits of a product, which the lower bytes change most.
 func gramHash(a, b, c byte) uint32 {
-	return (uint32(a)<<16 | uint32(b)<<8 | uint32(c)) * 0x9E3779B1 >> 23 % gramHashes
+	return (uint32(a)<<16 | uint32(b)<<8 | uint32(c)) * 0x9E3779B1 >> (32 - gramBits)
 }
 
 // between separates texts. No text in UTF-8 has this byte, and strings.ToLower returns none.

@@ -78,11 +78,11 @@ type Live struct {
 // followed is one project's current view. load serialises loading and applying; reads take the view without a lock.
 type followed struct {
 	load sync.Mutex
-	// begun counts the times that the view was brought up to the database, and good is the last of them that succeeded; load protects good.
-	begun atomic.Int64
-	good  int64
-	view  atomic.Pointer[View]
-	used  atomic.Int64 // unix nanoseconds of the last use
+	// started counts the reads of the database, and lastSuccess is the number of the last that succeeded; load protects lastSuccess.
+	started     atomic.Int64
+	lastSuccess int64
+	view        atomic.Pointer[View]
+	used        atomic.Int64 // unix nanoseconds of the last use
 	// broken is set while the rules in the database are not those that were written.
 	broken atomic.Pointer[damage]
 }
@@ -138,23 +138,27 @@ func (l *Live) follow(projectID string) *followed {
 }
 
 func (l *Live) refresh(ctx context.Context, projectID string, f *followed) (*View, error) {
-	asked := f.begun.Load()
+	return l.readAfter(ctx, projectID, f, f.started.Load())
+}
+
+// readAfter brings a project's view up to the database, unless another read that began after the earlier ones has done so.
+func (l *Live) readAfter(ctx context.Context, projectID string, f *followed, earlier int64) (*View, error) {
 	f.load.Lock()
 	defer f.load.Unlock()
 	current := f.view.Load()
-	if current != nil && f.good > asked { // another has read the database since this was asked for
+	if current != nil && f.lastSuccess > earlier {
 		return current, nil
 	}
-	this := f.begun.Add(1)
-	next, err := l.bring(ctx, projectID, f, current)
+	number := f.started.Add(1)
+	next, err := l.load(ctx, projectID, f, current)
 	if err == nil {
-		f.good = this
+		f.lastSuccess = number
 	}
 	return next, err
 }
 
-// bring brings a project's view up to the database.
-func (l *Live) bring(ctx context.Context, projectID string, f *followed, current *View) (*View, error) {
+// load brings a project's view up to the database. The caller holds f.load.
+func (l *Live) load(ctx context.Context, projectID string, f *followed, current *View) (*View, error) {
 	first := current == nil
 	if first {
 		if _, err := l.cfg.Store.Projects.Get(ctx, projectID); err != nil {

@@ -46,7 +46,7 @@ type Store struct {
 	Edges       store.EdgeReader // nil for none
 	Submissions store.SubmissionReader
 	TestCases   store.TestCaseReader
-	// Dropped is called after stored verdicts of a project were deleted from the database; nil for a judge without any.
+	// Dropped is that of [record.Store].
 	Dropped func(projectID string)
 }
 

@@ -19,7 +19,7 @@ const (
 )
 
 // prescribes reports whether a text is there to regulate, whatever its name: a quarter of its sentences say must or should, or most are
-// orders, some of which forbid or prefer.
+// orders, some of which forbid or prefer, or two fifths are orders and demands, in a text of leastAll sentences of which a tenth forbid or prefer.
 // Manuals give orders, too, but they seldom say what not to do, and they show code to type.
 func (n counts) prescribes() bool {
 	if n.binding >= leastBind && 4*n.binding >= n.all {

@@ -132,13 +132,14 @@ func (l *tongue) classify(t []token, c place) (reading, bool) {
 // prescribes reports whether a text is there to regulate, whatever its name: a tenth of its sentences bind, four at least.
 func (l *tongue) prescribes(list []blocks.Block) bool {
 	all, bind := 0, 0
+	enough := func() bool { return bind >= leastFirm && 10*bind >= all }
 	for i := range list {
 		if list[i].Kind == blocks.Heading || list[i].Kind == blocks.Row {
 			continue
 		}
 		for _, p := range places(&list[i]) {
 			if all == maxSurvey {
-				break
+				return enough()
 			}
 			if p[1]-p[0] > maxSentence {
 				continue
@@ -156,7 +157,7 @@ func (l *tongue) prescribes(list []blocks.Block) bool {
 			}
 		}
 	}
-	return bind >= leastFirm && 10*bind >= all
+	return enough()
 }
 
 // clauseAt returns where the clause that the word at i is in begins.

@@ -225,7 +225,7 @@ var sqliteReasons = map[int]string{
 	sqlite3.SQLITE_CANTOPEN: "its file cannot be opened",
 	sqlite3.SQLITE_READONLY: "its file cannot be written",
 	sqlite3.SQLITE_BUSY:     "another program holds its lock",
-	sqlite3.SQLITE_LOCKED:   "another program holds its lock",
+	sqlite3.SQLITE_LOCKED:   "another statement of this program holds its lock",
 }
 
 // postgresReasons says why a server cannot be used, by SQLSTATE.

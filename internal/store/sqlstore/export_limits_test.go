@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"time"
 
@@ -15,6 +14,9 @@ func OpenPostgresWithin(ctx context.Context, dsn string, idle, lock, statement, 
 	return openPostgres(ctx, dsn, Options{}, limits{idle: idle, lock: lock, write: statement, read: statement, grace: grace})
 }
 
+// LosePatience has the transactions of a store give up after their first try.
+func LosePatience(s store.Store) { s.Database.(*database).patience = 0 }
+
 // ExecSQLite runs a statement on a file that is opened with settings, and returns the error as a store does.
 func ExecSQLite(ctx context.Context, path, settings, query string, args ...any) error {
 	db, err := openFile(path, settings)
@@ -24,11 +26,4 @@ func ExecSQLite(ctx context.Context, path, settings, query string, args ...any) 
 	s := &session{db: db, d: newSQLite(), damage: &damage{}}
 	_, err = s.exec(ctx, "exec", query, args...)
 	return errors.Join(err, db.Close())
-}
-
-// ExecPostgres runs statements without parameters, and returns the error as a store does.
-func ExecPostgres(ctx context.Context, db *sql.DB, statements string) error {
-	s := &session{db: db, d: newPostgres(), damage: &damage{}}
-	_, err := s.exec(ctx, "exec", statements)
-	return err
 }

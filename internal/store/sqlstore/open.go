@@ -193,7 +193,7 @@ func errAddress() error {
 const migratePatience = time.Minute
 
 func open(ctx context.Context, d *dialect, read, write *sql.DB, o Options, release func() error) (store.Store, error) {
-	s := &database{session: &session{db: read, d: d, pool: read, gate: &gate{}, damage: &damage{}, parsed: &parsedRows{}}, write: write, log: o.Logger, release: release}
+	s := &database{session: &session{db: read, d: d, pool: read, gate: &gate{}, damage: &damage{}, parsed: &parsedRows{}}, write: write, log: o.Logger, release: release, patience: usualPatience}
 	starting, cancel := context.WithTimeout(ctx, migratePatience)
 	defer cancel()
 	err := s.check(starting)

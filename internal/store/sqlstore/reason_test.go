@@ -1,14 +1,17 @@
 package sqlstore_test
 
 import (
-	"context"
 	"database/sql"
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"tenet/internal/rule"
+	"tenet/internal/store"
+	"tenet/internal/store/litetest"
 	"tenet/internal/store/pgtest"
 	"tenet/internal/store/sqlstore"
 )
@@ -44,24 +47,54 @@ func TestErrorsOfTheDatabaseHaveTheirReason(t *testing.T) {
 	expect("a database that is not there", err, "it does not exist on the server")
 	_, err = sqlstore.OpenPostgres(ctx, "postgres://user@127.0.0.1:1/db?connect_timeout=2", sqlstore.Options{})
 	expect("a server that is not there", err, "it cannot be reached")
-	expect("a lock that is held", heldLock(ctx, t, dsn), "another transaction holds a lock for too long")
+	s, err := sqlstore.OpenPostgresWithin(ctx, dsn, time.Minute, 50*time.Millisecond, time.Minute, time.Minute)
+	expect("a lock that is held", lockedOut(t, opened(t, s, err), func() func() {
+		other, err := sqlstore.OpenPostgres(ctx, dsn, sqlstore.Options{})
+		return holdServer(t, opened(t, other, err))
+	}), "another transaction holds a lock for too long")
+	dir := litetest.Dir(t)
+	s, err = sqlstore.OpenSQLite(ctx, dir, sqlstore.Options{})
+	expect("a file that another program writes", lockedOut(t, opened(t, s, err), func() func() { return holdFile(t, dir) }), "another program holds its lock")
 }
 
-// heldLock returns the error of a statement that waits for a lock.
-func heldLock(ctx context.Context, t *testing.T, dsn string) error {
+// lockedOut returns the error of a transaction that writes while another one holds its lock.
+func lockedOut(t *testing.T, s store.Store, hold func() (release func())) error {
 	t.Helper()
-	db, err := sql.Open("pgx", dsn)
+	sqlstore.LosePatience(s)
+	defer hold()()
+	return noted(t, s, "one", nothing)
+}
+
+// holdServer locks the row of a server until release is called.
+func holdServer(t *testing.T, s store.Store) (release func()) {
+	t.Helper()
+	holds, goOn, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	var once sync.Once
+	go func() {
+		ended <- noted(t, s, "one", func() { once.Do(func() { close(holds); <-goOn }) })
+	}()
+	<-holds
+	return func() {
+		close(goOn)
+		if err := <-ended; err != nil {
+			t.Errorf("the transaction that holds the lock: %v", err)
+		}
+	}
+}
+
+// holdFile locks a file for writes until release is called.
+func holdFile(t *testing.T, dir string) (release func()) {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(dir, sqlstore.FileName)+"?_txlock=immediate")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close() //nolint:errcheck // the test is over
-	holder, err := db.BeginTx(ctx, nil)
+	holder, err := db.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = holder.Rollback() }() // it has written nothing
-	if _, err := holder.ExecContext(ctx, "SELECT pg_advisory_xact_lock(1)"); err != nil {
-		t.Fatal(err)
+	return func() {
+		_ = holder.Rollback() // it has written nothing
+		_ = db.Close()
 	}
-	return sqlstore.ExecPostgres(ctx, db, "SET lock_timeout = 50; SELECT pg_advisory_lock(1)")
 }

@@ -36,6 +36,8 @@ type database struct {
 	release func() error
 	behind  *replicas // nil for none
 	added   watchers  // notified of new jobs
+	// patience bounds how long Update retries after conflicts with other transactions.
+	patience time.Duration
 }
 
 // Serial implements store.Database.
@@ -89,8 +91,8 @@ func (s *database) Close() error {
 }
 
 const (
-	// patience bounds how long Update retries after conflicts with other transactions.
-	patience = 20 * time.Second
+	// usualPatience is the patience of every node.
+	usualPatience = 20 * time.Second
 	// shortPause and longPause bound the random pauses between the tries.
 	shortPause = 2 * time.Millisecond
 	longPause  = 100 * time.Millisecond
@@ -127,9 +129,9 @@ func (s *database) update(ctx context.Context, sync syncing, fn func(store.Tx) e
 		if retry == nil {
 			return err
 		}
-		if time.Since(begun) > patience {
+		if time.Since(begun) > s.patience {
 			return fmt.Errorf("sqlstore: given up after %d tries: %w: %w", try,
-				rule.Errorf(rule.CodeUnavailable, "the database is too busy; try again later"), retry)
+				unavailable(s.d.reason(retry)), retry)
 		}
 		select {
 		case <-time.After(rand.N(pause)):
