@@ -23,6 +23,8 @@ type geminiPart struct {
 	Text string `json:"text"`
 	// Thought marks a part of an answer that is not the answer.
 	Thought bool `json:"thought,omitempty"`
+	// FunctionCall is there where the model wants a tool; requests have none.
+	FunctionCall json.RawMessage `json:"functionCall,omitempty"`
 }
 
 type geminiConfig struct {
@@ -146,12 +148,17 @@ func (gemini) decode(body []byte) (llm.Response, error) {
 		return resp, errSeveral
 	}
 	var text strings.Builder
+	called := false
 	for _, p := range in.Candidates[0].Content.Parts {
+		called = called || given(p.FunctionCall)
 		if !p.Thought {
 			text.WriteString(p.Text)
 		}
 	}
 	resp.Text = text.String()
+	if called {
+		return resp, errTool
+	}
 	switch in.Candidates[0].FinishReason {
 	case "", "STOP", "FINISH_REASON_UNSPECIFIED":
 		return resp, notBlank(resp)
