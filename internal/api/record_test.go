@@ -98,6 +98,36 @@ func testReplayAgrees(t *testing.T, n *node) {
 	}
 }
 
+// A record whose hash is from before modes of files were hashed is whole. The hash is one that the version before gave.
+func TestReplayOfARecordFromBeforeModesWereHashed(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testReplayBeforeModes)
+}
+
+func testReplayBeforeModes(t *testing.T, n *node) {
+	n.call("POST", rulesPath, fields{"slug": "SH-1", "statement": "No sudo.", "status": "EFFECTIVE", "check": fields{"cel": "!files.exists(f, f.path == \"x\")"}}).want(http.StatusCreated)
+	n.judging(nil)
+	e := n.evaluates(fields{"diff": "diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n--- a/run.sh\n+++ b/run.sh\n@@ -1 +1 @@\n-a\n+b\n"})
+	for hash, whole := range map[string]bool{
+		"70f3890fa117304735a18189161605025063fe322aaedeff0d3b745b785a7c07": true,
+		"70f3890fa117304735a18189161605025063fe322aaedeff0d3b745b785a7c08": false,
+	} {
+		older, err := n.cfg.answering.Get(t.Context(), rule.DefaultProject, e.EvaluationID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		older.Evaluation.EvaluationID, older.Audit, older.SubjectHash = audit.NewID(), nil, hash
+		if err := n.writer.Append(t.Context(), audit.Record{
+			ProjectID: rule.DefaultProject, ID: older.Evaluation.EvaluationID, Kind: audit.KindEvaluation, At: time.Now(), Body: audit.JSON(older),
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if r := n.replays(older.Evaluation.EvaluationID, fields{}); r.Agrees != whole || (r.Problem == "") != whole {
+			t.Errorf("recorded hash %s: %+v, want it to agree: %t", hash, r, whole)
+		}
+	}
+}
+
 func TestReplayFindsAForgedAnswer(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
