@@ -572,3 +572,25 @@ func TestPastEvaluationsTakeTheirTriage(t *testing.T) {
 		t.Errorf("overall %s, %d verdicts, %d by triage, cost %+v", again.OverallVerdict, len(again.RuleVerdicts), byTriage(again), again.Cost)
 	}
 }
+
+// Feedback has stored verdicts read again only where it deleted some.
+func TestFeedbackThatDeletesNoVerdictHasNoneReadAgain(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	n.call("POST", rulesPath, fields{"slug": "J-1", "statement": "Be kind.", "status": "EFFECTIVE"}).want(http.StatusCreated)
+	dropped := 0
+	m := judgetest.Model(func(judgetest.Rule, string) judgetest.Entry { return judgetest.Allow() })
+	cache := judge.NewCache(judge.CacheConfig{Store: n.store, Verdicts: n.store.Verdicts})
+	t.Cleanup(cache.Close)
+	n.judging(m, func(c *evaluate.Config) {
+		c.Judge = judge.New(judge.Config{Model: m, Cache: cache})
+		c.Records.Dropped = func(string) { dropped++ }
+	})
+	e := n.evaluates(fields{"diff": goodDiff})
+	for i, correct := range []bool{true, false} {
+		n.call("POST", evaluationsPath+"/"+e.EvaluationID+"/feedback", fields{"rule_id": "J-1", "correct": correct}).want(http.StatusOK)
+		if dropped != i {
+			t.Errorf("after feedback that the verdict is correct: %t, verdicts were read again %d times, want %d", correct, dropped, i)
+		}
+	}
+}

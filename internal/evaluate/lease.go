@@ -25,7 +25,7 @@ func (e *Evaluator) evaluateOnce(ctx context.Context, sub store.Submission, r *r
 	ev, theirs, err := e.underLease(ctx, sub, mayConfirm(r))
 	if err == nil && theirs {
 		if err := e.mayRepeat(ctx, &sub, ev); err != nil {
-			return nil, err // the name stands for the evaluation of another, so it is not free
+			return nil, err // the name is that of the evaluation of another, so it is not free
 		}
 	}
 	if err == nil {

@@ -87,7 +87,7 @@ func (s *Suspension) text() string {
 	return "agent " + s.Agent + of + " is suspended: " + strings.TrimSuffix(s.Reason, ".")
 }
 
-// suspendedField is the field of a refusal by which clients tell a suspension from other requests that are forbidden.
+// suspendedField is the field of a refusal that only a suspension has, unlike other forbidden requests.
 const suspendedField = "agent"
 
 // Refusal returns the forbidden error for a request of the agent that is not answered by an evaluation. [IsSuspended] knows it, also
