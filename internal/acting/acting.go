@@ -77,7 +77,7 @@ func (a *Agents) MayAct(ctx context.Context, projectID string, id rule.Identity)
 	if err != nil || s == nil {
 		return err
 	}
-	return rule.Errorf(rule.CodeForbidden, "%s", s.Notice())
+	return s.Refusal()
 }
 
 // inForce returns the suspensions in force. Callers must not change them.

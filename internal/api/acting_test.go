@@ -93,7 +93,7 @@ func testSuspendedAgents(t *testing.T, here, there *node) {
 			t.Errorf("a quick evaluation is %s, a submission %s", quick.OverallVerdict, submitted.OverallVerdict)
 		}
 		p := n.call("GET", rulesPath, nil).wantProblem(http.StatusForbidden, rule.CodeForbidden)
-		if !strings.Contains(p.Detail, "suspended: It deleted a table.") {
+		if !strings.Contains(p.Detail, "suspended: It deleted a table") {
 			t.Errorf("other requests are refused with %q", p.Detail)
 		}
 	}
@@ -227,5 +227,14 @@ func testNamedRequests(t *testing.T, n *node) {
 		if _, body := ask(ann, wire.AgentHeader, "bot-"+form); !strings.Contains(body, string(rule.CodeForbidden)) || !strings.Contains(body, "It deleted a table") {
 			t.Errorf("%s, suspended meanwhile: %s, want it forbidden", form, body)
 		}
+	}
+	// An answer that is the denial of a suspended agent is repeated as it was.
+	n.key = ann
+	var answers [2]string
+	for i := range answers {
+		answers[i] = string(n.call("POST", evaluatePath, fields{"diff": goodDiff}, "Idempotency-Key", "late", wire.AgentHeader, "bot-evaluate").want(http.StatusOK).body)
+	}
+	if answers[0] != answers[1] || !strings.Contains(answers[1], `"suspended"`) {
+		t.Errorf("a suspended agent gets\n%s\nand then\n%s", answers[0], answers[1])
 	}
 }

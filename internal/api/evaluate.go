@@ -75,7 +75,8 @@ func (e Evaluations) Routes(r *rest.Router) {
 		ID: "submit", Route: op.Submit.Route(), Role: auth.Evaluator, Asks: true,
 		Summary: "Submit a subject of any kind for evaluation",
 		Description: "The evaluation is recorded before it is answered. With a submission_id or an Idempotency-Key, sending the same " +
-			"again gives the same answer, and sending something else under the same name is a conflict. With `Prefer: respond-async` the " +
+			"again gives the same answer to who asked first; something else under the same name, or another key, person, agent or session, is a conflict (409), " +
+			"and an agent suspended meanwhile is refused (403). With `Prefer: respond-async` the " +
 			"answer is 202 with a Location to ask at. With `Accept: text/event-stream` each verdict is sent once it is final, then `done`.",
 	}, e.submit).Streams(verdictEvents).Background(rest.SchemaOf[wire.SubmissionState](r))
 	rest.Handle(r, rest.Operation{
@@ -100,7 +101,7 @@ func describeSubjects(r *rest.Router) {
 
 // nameHeader is the idempotency key of operations that evaluate.
 type nameHeader struct {
-	Key string `header:"Idempotency-Key" maxLength:"255" doc:"Your own name of the request. Sending it again with the same body gives the same answer."`
+	Key string `header:"Idempotency-Key" maxLength:"255" doc:"Your own name of the request. Sending it again with the same body gives the same answer to who asked first. For another key, person, agent or session it is a conflict (409), and an agent suspended meanwhile is refused (403)."`
 }
 
 func (e Evaluations) evaluate(ctx context.Context, in *nameHeader, body *wire.EvaluateRequest) (*rule.Evaluation, error) {

@@ -98,6 +98,36 @@ func testReplayAgrees(t *testing.T, n *node) {
 	}
 }
 
+// A record whose hash is from before modes of files were hashed is whole. The hash is one that the version before gave.
+func TestReplayOfARecordFromBeforeModesWereHashed(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testReplayBeforeModes)
+}
+
+func testReplayBeforeModes(t *testing.T, n *node) {
+	n.call("POST", rulesPath, fields{"slug": "SH-1", "statement": "No sudo.", "status": "EFFECTIVE", "check": fields{"cel": "!files.exists(f, f.path == \"x\")"}}).want(http.StatusCreated)
+	n.judging(nil)
+	e := n.evaluates(fields{"diff": "diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n--- a/run.sh\n+++ b/run.sh\n@@ -1 +1 @@\n-a\n+b\n"})
+	for hash, whole := range map[string]bool{
+		"70f3890fa117304735a18189161605025063fe322aaedeff0d3b745b785a7c07": true,
+		"70f3890fa117304735a18189161605025063fe322aaedeff0d3b745b785a7c08": false,
+	} {
+		older, err := n.cfg.answering.Get(t.Context(), rule.DefaultProject, e.EvaluationID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		older.Evaluation.EvaluationID, older.Audit, older.SubjectHash = audit.NewID(), nil, hash
+		if err := n.writer.Append(t.Context(), audit.Record{
+			ProjectID: rule.DefaultProject, ID: older.Evaluation.EvaluationID, Kind: audit.KindEvaluation, At: time.Now(), Body: audit.JSON(older),
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if r := n.replays(older.Evaluation.EvaluationID, fields{}); r.Agrees != whole || (r.Problem == "") != whole {
+			t.Errorf("recorded hash %s: %+v, want it to agree: %t", hash, r, whole)
+		}
+	}
+}
+
 func TestReplayFindsAForgedAnswer(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
@@ -540,5 +570,27 @@ func TestPastEvaluationsTakeTheirTriage(t *testing.T) {
 	}
 	if again, _ := under(true); again.OverallVerdict != rule.Deny || len(again.RuleVerdicts) != 100 || byTriage(again) != 54+36 || again.Cost.TriageCalls != 1 {
 		t.Errorf("overall %s, %d verdicts, %d by triage, cost %+v", again.OverallVerdict, len(again.RuleVerdicts), byTriage(again), again.Cost)
+	}
+}
+
+// Feedback has stored verdicts read again only where it deleted some.
+func TestFeedbackThatDeletesNoVerdictHasNoneReadAgain(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	n.call("POST", rulesPath, fields{"slug": "J-1", "statement": "Be kind.", "status": "EFFECTIVE"}).want(http.StatusCreated)
+	dropped := 0
+	m := judgetest.Model(func(judgetest.Rule, string) judgetest.Entry { return judgetest.Allow() })
+	cache := judge.NewCache(judge.CacheConfig{Store: n.store, Verdicts: n.store.Verdicts})
+	t.Cleanup(cache.Close)
+	n.judging(m, func(c *evaluate.Config) {
+		c.Judge = judge.New(judge.Config{Model: m, Cache: cache})
+		c.Records.Dropped = func(string) { dropped++ }
+	})
+	e := n.evaluates(fields{"diff": goodDiff})
+	for i, correct := range []bool{true, false} {
+		n.call("POST", evaluationsPath+"/"+e.EvaluationID+"/feedback", fields{"rule_id": "J-1", "correct": correct}).want(http.StatusOK)
+		if dropped != i {
+			t.Errorf("after feedback that the verdict is correct: %t, verdicts were read again %d times, want %d", correct, dropped, i)
+		}
 	}
 }

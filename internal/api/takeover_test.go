@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"tenet/internal/audit"
+	"tenet/internal/auth"
 	"tenet/internal/evaluate"
 	"tenet/internal/judge/judgetest"
 	"tenet/internal/rule"
@@ -57,7 +59,18 @@ func testTakeOver(t *testing.T, n *node) {
 	if state := into[wire.SubmissionState](n.call("GET", submissionsPath+"/s-1", nil).want(http.StatusOK)); state.Status != wire.Failed {
 		t.Errorf("nobody works on it, and its status is %s", state.Status)
 	}
-	a, err := e.Submit(t.Context(), evaluate.Named{SubmissionID: "s-1", BodyHash: "h"}, payment)
+	ann := auth.WithActor(t.Context(), auth.Actor{Name: "ann"})
+	bot := audit.WithIdentity(ann, rule.Identity{Agent: "bot"})
+	name := evaluate.Named{SubmissionID: "s-1", BodyHash: "h"}
+	if a, err := e.Submit(auth.WithActor(t.Context(), auth.Actor{Name: "bob"}), name, payment); rule.CodeOf(err) != rule.CodeConflict {
+		t.Errorf("another actor takes over: %+v, %v", a, err)
+	}
+	for who, ctx := range map[string]context.Context{"the same": ann, "another agent": bot} { // nobody knows yet who asked first
+		if state, err := e.Later(ctx, name, payment); rule.CodeOf(err) != rule.CodeConflict {
+			t.Errorf("%s, in the background, while it is answered at once: %+v, %v", who, state, err)
+		}
+	}
+	a, err := e.Submit(ann, name, payment)
 	if err != nil || a.Evaluation.EvaluationID != sub.EvaluationID || a.Evaluation.OverallVerdict != rule.Allow {
 		t.Errorf("taken over: %+v, %v", a, err)
 	}
@@ -65,9 +78,22 @@ func testTakeOver(t *testing.T, n *node) {
 	faster.Store(true)
 	other := payment
 	other.Input.Facts = map[string]any{"amount": 6.0}
-	a, err = e.Submit(t.Context(), evaluate.Named{SubmissionID: "s-2", BodyHash: "h"}, other)
+	a, err = e.Submit(ann, evaluate.Named{SubmissionID: "s-2", BodyHash: "h"}, other)
 	if err != nil || a.Evaluation.EvaluationID != sub.EvaluationID || a.Evaluation.OverallVerdict != rule.Deny {
 		t.Errorf("somebody was faster: %+v, %v; want their answer", a, err)
+	}
+	sub = n.left("s-3")
+	other.Input.Facts = map[string]any{"amount": 7.0}
+	for range 2 {
+		if a, err = e.Submit(bot, evaluate.Named{SubmissionID: "s-3", BodyHash: "h"}, other); rule.CodeOf(err) != rule.CodeConflict {
+			t.Errorf("an agent was slower than somebody else: %+v, %v; want a conflict", a, err)
+		}
+	}
+	if a, err = e.Submit(ann, evaluate.Named{SubmissionID: "s-3", BodyHash: "h"}, other); err != nil || a.Evaluation.EvaluationID != sub.EvaluationID {
+		t.Errorf("the name of the faster one: %+v, %v; want their answer", a, err)
+	}
+	if state, err := e.Later(ann, name, payment); err != nil || state.Status != wire.Completed {
+		t.Errorf("in the background, once it is answered: %+v, %v", state, err)
 	}
 }
 

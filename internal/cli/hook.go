@@ -246,6 +246,8 @@ func (k *hookFlags) judge(ctx context.Context, s *session, limit time.Duration, 
 		switch {
 		case got.err != nil && ctx.Err() != nil:
 			return hook.Failed(tooLate(limit), demandsOf(s, q.Dir, modes)), nil
+		case rule.IsSuspended(got.err):
+			return hook.Suspended(got.err), nil
 		case got.err != nil:
 			return hook.Failed(got.err.Error(), demandsOf(s, q.Dir, modes)), nil
 		}

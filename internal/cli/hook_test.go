@@ -80,6 +80,33 @@ func TestNothingPassesSilentlyWhereTenetCannotAnswer(t *testing.T) {
 	}
 }
 
+// A refusal because the agent is suspended is an answer: no fail mode lets it pass. Other refusals go by the fail mode.
+func TestASuspendedAgentIsDeniedInAnyFailMode(t *testing.T) {
+	const pushes = `{"hook_event_name":"PreToolUse","cwd":"/","tool_name":"Bash","tool_input":{"command":"git status"}}`
+	for name, c := range map[string]struct {
+		body string
+		code int
+		says string
+	}{
+		"suspended": {
+			`{"title":"Forbidden","detail":"the agent claude-code is suspended: It deleted a table","code":"forbidden","errors":[{"field":"agent","message":"an administrator can lift the suspension"}]}`,
+			2, "It deleted a table",
+		},
+		"no role": {`{"title":"Forbidden","detail":"the key may not do this","code":"forbidden"}`, 0, "Fail mode: open"},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, c.body)
+		}))
+		t.Cleanup(server.Close)
+		code, out, errs := run(t, pushes, "hook", "claude-code", "--server", server.URL, "--timeout", "20s", "--fail", "open")
+		if code != c.code || !strings.Contains(out, c.says) || (code == 2) != strings.Contains(out, `"permissionDecision":"deny"`) {
+			t.Errorf("%s: exits with %d, prints %s and %s", name, code, out, errs)
+		}
+	}
+}
+
 func TestASilentToolDoesNotHoldTheHook(t *testing.T) {
 	in, w := io.Pipe()
 	t.Cleanup(func() { _ = w.Close() })

@@ -93,8 +93,7 @@ func (h *header) staysFile() bool {
 	return !h.mode || !h.isMerge && isFileMode(h.oldMode) && isFileMode(h.newMode)
 }
 
-// Modes says which mode a file gets, where that is more than an ordinary file stays one: "100755" of a new file, "100644 to 100755" of one that
-// is there. It is empty otherwise, and where the diff does not give modes.
+// Modes returns the new mode of a file, or "OLD to NEW"; empty for an unchanged mode and for a new ordinary file.
 func (f *File) Modes() string {
 	switch {
 	case f.NewMode == "" || f.NewMode == f.OldMode:

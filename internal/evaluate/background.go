@@ -132,7 +132,7 @@ func (e *Evaluator) background(ctx context.Context, sub store.Submission) error 
 	if err != nil {
 		return err
 	}
-	_, err = e.underLease(ctx, sub, r)
+	_, _, err = e.underLease(ctx, sub, r)
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"tenet/internal/auth"
 	"tenet/internal/evaluate/record"
 	"tenet/internal/rule"
 	"tenet/internal/store"
@@ -21,7 +22,12 @@ const (
 // evaluateOnce evaluates a submission that this process has leased. If that fails, it removes the submission, so that it can
 // be sent again.
 func (e *Evaluator) evaluateOnce(ctx context.Context, sub store.Submission, r *run) (*Answer, error) {
-	ev, err := e.underLease(ctx, sub, mayConfirm(r))
+	ev, theirs, err := e.underLease(ctx, sub, mayConfirm(r))
+	if err == nil && theirs {
+		if err := e.mayRepeat(ctx, &sub, ev); err != nil {
+			return nil, err // the name is that of the evaluation of another, so it is not free
+		}
+	}
 	if err == nil {
 		return &Answer{Evaluation: ev, SubmissionID: sub.ID, SubjectKind: sub.Kind}, nil
 	}
@@ -36,17 +42,17 @@ func (e *Evaluator) giveUp(ctx context.Context, sub *store.Submission) error {
 }
 
 // underLease evaluates under the id that the submission fixes, and renews the lease meanwhile. If another process took the
-// lease and was faster, it returns the evaluation of that one: the chain takes an id only once.
-func (e *Evaluator) underLease(ctx context.Context, sub store.Submission, r *run) (*rule.Evaluation, error) {
+// lease and was faster, it returns the evaluation of that one, and theirs is true: the chain takes an id only once.
+func (e *Evaluator) underLease(ctx context.Context, sub store.Submission, r *run) (ev *rule.Evaluation, theirs bool, err error) {
 	working, done := context.WithCancel(ctx)
 	defer done()
 	go e.renew(working, sub)
 	r.req.id = sub.EvaluationID
-	ev, err := r.conduct(ctx)
-	if rule.CodeOf(err) == rule.CodeConflict {
-		return e.evaluationOf(ctx, &sub)
+	if ev, err = r.conduct(ctx); rule.CodeOf(err) == rule.CodeConflict {
+		ev, err = e.evaluationOf(ctx, &sub)
+		return ev, true, err
 	}
-	return ev, err
+	return ev, false, err
 }
 
 func (e *Evaluator) renew(ctx context.Context, sub store.Submission) {
@@ -122,8 +128,11 @@ func (e *Evaluator) await(ctx context.Context, sub *store.Submission, req Reques
 	}
 }
 
-// takeOver evaluates a submission whose owner has died.
+// takeOver evaluates a submission whose owner has died, for the actor that sent it.
 func (e *Evaluator) takeOver(ctx context.Context, sub *store.Submission, req Request) (*Answer, bool, error) {
+	if sub.Actor != auth.ActorFrom(ctx).Name {
+		return nil, false, errOtherAsker()
+	}
 	sub.Owner = e.owner
 	got, err := e.lease(ctx, sub)
 	if err != nil || !got {

@@ -14,37 +14,45 @@ import (
 )
 
 // mayRepeat returns an error unless the caller may have the answer of a submission again: approvals, stored verdicts and suspensions depend on
-// who asks, so an answer is for the actor, person and agent that asked first. A suspended agent gets none. Nil is an evaluation that is yet to be read.
+// who asks, so an answer is for the actor, person and agent that asked first. A suspended agent gets none but that it is suspended. Nil is an
+// evaluation that is yet to be read.
 func (e *Evaluator) mayRepeat(ctx context.Context, sub *store.Submission, ev *rule.Evaluation) error {
 	if sub.Actor != auth.ActorFrom(ctx).Name {
 		return errOtherAsker()
 	}
+	if ev == nil {
+		var err error
+		if ev, err = e.evaluationOf(ctx, sub); err != nil && (rule.CodeOf(err) != rule.CodeNotFound || record.IsPruned(err)) {
+			return err
+		}
+	}
 	asks := audit.IdentityFrom(ctx)
-	if e.cfg.Agents != nil {
+	if e.cfg.Agents != nil && (ev == nil || ev.Suspended == nil) {
 		switch s, err := e.cfg.Agents.Suspended(ctx, sub.ProjectID, asks); {
 		case err != nil:
 			return err
 		case s != nil:
-			return rule.Errorf(rule.CodeForbidden, "%s", s.Notice())
+			return s.Refusal()
 		}
 	}
-	if len(sub.Request) > 0 {
+	first, err := askerOf(sub, ev)
+	if err != nil {
+		return err
+	}
+	return sameAsker(first, &asks)
+}
+
+// askerOf returns who sent a submission first. The error is a conflict as long as that is not known: a request that is answered at once says it
+// with its evaluation.
+func askerOf(sub *store.Submission, ev *rule.Evaluation) (*rule.Identity, error) {
+	switch {
+	case len(sub.Request) > 0:
 		q, err := storedRequestOf(sub)
-		if err != nil {
-			return err
-		}
-		return sameAsker(&q.Identity, &asks)
+		return &q.Identity, err
+	case ev != nil:
+		return ev.Identity, nil
 	}
-	if ev == nil {
-		var err error
-		if ev, err = e.evaluationOf(ctx, sub); err != nil {
-			if rule.CodeOf(err) == rule.CodeNotFound && !record.IsPruned(err) { // under way, or given up
-				return nil
-			}
-			return err
-		}
-	}
-	return sameAsker(ev.Identity, &asks)
+	return nil, rule.Errorf(rule.CodeConflict, "the submission_id or idempotency key stands for a request that is being answered at once; send it again without Prefer: respond-async")
 }
 
 // sameAsker returns a conflict unless two requests name the same person, agent and session. Nil names none.

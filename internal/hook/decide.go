@@ -37,6 +37,11 @@ func Failed(why string, m FailModes) Answer {
 	return Answer{Decision: decisions[mode], Reason: fmt.Sprintf("Tenet could not judge this: %s. Fail mode: %s.", strings.TrimRight(report.Line(why, maxLine), ".?"), mode)}
 }
 
+// Suspended returns the answer for a request that Tenet refused because the agent is suspended: a denial in any fail mode.
+func Suspended(refusal error) Answer {
+	return Answer{Decision: Deny, Reason: "Tenet: " + report.Line(refusal.Error(), maxLine) + "."}
+}
+
 // Bounds of a reason, which mentions omissions.
 const (
 	maxFindings = 20

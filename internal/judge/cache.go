@@ -58,10 +58,11 @@ type Cache struct {
 	written map[string]int // verdicts by project since the last look at the size; only the writing goroutine uses it
 }
 
-// epoch is that of a project's stored verdicts, and when it was read.
+// epoch is that of a project's stored verdicts, when it was read, and how often [Cache.Reread] was called before that.
 type epoch struct {
-	n    int64
-	read time.Time
+	n       int64
+	read    time.Time
+	rereads int
 }
 
 // NewCache makes a cache. [Cache.Close] ends it.
@@ -125,7 +126,7 @@ func (c *Cache) epoch(ctx context.Context, projectID string, atMost time.Duratio
 		// Memory stays: without the database no evaluation is recorded, so none is answered from it.
 		return known.n
 	}
-	c.follow(projectID, epoch{n, now})
+	c.follow(projectID, epoch{n, now, known.rereads})
 	return n
 }
 
@@ -133,16 +134,19 @@ func (c *Cache) epoch(ctx context.Context, projectID string, atMost time.Duratio
 func (c *Cache) Reread(projectID string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if known, ok := c.epochs[projectID]; ok {
-		c.epochs[projectID] = epoch{n: known.n}
-	}
+	known := c.epochs[projectID]
+	c.epochs[projectID] = epoch{n: known.n, rereads: known.rereads + 1}
 }
 
-// follow notes the epoch of a project. Memory forgets what it holds from an earlier one.
+// follow notes the epoch of a project. Memory forgets what it holds from an earlier one. What was read while [Cache.Reread] was called may be
+// from before the deletion, so that the next evaluation reads it again.
 func (c *Cache) follow(projectID string, e epoch) {
 	c.mu.Lock()
 	known, ok := c.epochs[projectID]
 	if e.n >= known.n {
+		if e.rereads != known.rereads {
+			e.read, e.rereads = time.Time{}, known.rereads
+		}
 		c.epochs[projectID] = e
 	}
 	c.mu.Unlock()
@@ -307,7 +311,9 @@ func (c *Cache) Stats(ctx context.Context, projectID string) (wire.VerdictStats,
 func (c *Cache) Prune(ctx context.Context, projectID string, p store.Prune) (deleted int64, err error) {
 	if c.cfg.Store != nil {
 		c.Flush()
-		var now epoch
+		c.mu.Lock()
+		now := epoch{rereads: c.epochs[projectID].rereads}
+		c.mu.Unlock()
 		err = c.cfg.Store.Update(ctx, func(tx store.Tx) error {
 			if deleted, err = tx.Verdicts.Prune(ctx, projectID, p); err != nil {
 				return err

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -591,5 +592,58 @@ func TestWhatAServerSaidIsNotTakenForAnother(t *testing.T) {
 	if v := judge.New(judge.Config{Model: lenient, Confirm: onServer{judgetest.Model(strict), "http://127.0.0.1:8/v1"}, Cache: cache}).
 		Decide(t.Context(), build(t, in), rules).Verdicts[0]; v.DecidedBy != rule.ByModel {
 		t.Errorf("with another server that confirms: %+v", v)
+	}
+}
+
+// duringEpoch calls a function after an epoch was read and before it is returned.
+type duringEpoch struct {
+	store.VerdictReader
+	call  func()
+	reads int
+}
+
+func (d *duringEpoch) Epoch(ctx context.Context, projectID string) (int64, error) {
+	n, err := d.VerdictReader.Epoch(ctx, projectID)
+	d.reads++
+	if d.call != nil {
+		d.call()
+	}
+	return n, err
+}
+
+// A deletion that another part of the process makes while an evaluation reads the epoch is followed by the next evaluation, not a while later.
+func TestADeletionWhileTheEpochIsReadIsFollowed(t *testing.T) {
+	db := database(t)
+	reader := &duringEpoch{VerdictReader: db.Verdicts}
+	cache := judge.NewCache(judge.CacheConfig{Store: db, Verdicts: reader, Follow: time.Hour})
+	t.Cleanup(cache.Close)
+	m := judgetest.Model(strict)
+	j := judge.New(judge.Config{Model: m, Cache: cache})
+	rules, s := newRules(2), build(t, subject.Input{Diff: hunks(1, nil)})
+	project := rules[0].ProjectID
+	j.Decide(t.Context(), s, rules)
+	cache.Flush()
+	reader.call = func() {
+		reader.call = nil
+		if err := db.Update(t.Context(), func(tx store.Tx) error {
+			_, err := tx.Verdicts.Prune(t.Context(), project, store.Prune{All: true})
+			return err
+		}); err != nil {
+			t.Error(err)
+		}
+		cache.Reread(project)
+	}
+	cache.Reread(project)
+	j.Decide(t.Context(), s, rules) // reads the epoch from before the deletion
+	calls := m.Calls()
+	if reader.call != nil || calls != 1 {
+		t.Fatalf("%d calls before the deletion, want 1", calls)
+	}
+	if j.Decide(t.Context(), s, rules); m.Calls() != calls+1 {
+		t.Error("after the deletion the verdict comes from memory")
+	}
+	reads := reader.reads
+	if j.Decide(t.Context(), s, rules); m.Calls() != calls+1 || reader.reads != reads {
+		t.Errorf("later there are %d calls and %d readings more, want none", m.Calls()-calls-1, reader.reads-reads)
 	}
 }

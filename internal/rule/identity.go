@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -75,11 +76,33 @@ type Suspension struct {
 
 // Notice says in a sentence that the agent is suspended.
 func (s *Suspension) Notice() string {
+	return "The " + s.text() + ". An administrator can lift the suspension."
+}
+
+func (s *Suspension) text() string {
 	of := ""
 	if s.Person != "" {
 		of = " of " + s.Person
 	}
-	return "The agent " + s.Agent + of + " is suspended: " + strings.TrimSuffix(s.Reason, ".") + ". An administrator can lift the suspension."
+	return "agent " + s.Agent + of + " is suspended: " + strings.TrimSuffix(s.Reason, ".")
+}
+
+// suspendedField is the field of a refusal that only a suspension has, unlike other forbidden requests.
+const suspendedField = "agent"
+
+// Refusal returns the forbidden error for a request of the agent that is not answered by an evaluation. [IsSuspended] knows it, also
+// after it has gone over HTTP.
+func (s *Suspension) Refusal() *Error {
+	e := Errorf(CodeForbidden, "the %s", s.text())
+	e.Fields = []FieldError{{Field: suspendedField, Message: "an administrator can lift the suspension", Value: s.Agent}}
+	return e
+}
+
+// IsSuspended reports whether an error says that the agent is suspended. That is an answer, and a denial; other forbidden errors say only that
+// nothing was judged.
+func IsSuspended(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Code == CodeForbidden && slices.ContainsFunc(e.Fields, func(f FieldError) bool { return f.Field == suspendedField })
 }
 
 // Stops reports whether the suspension is about an identity.

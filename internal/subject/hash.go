@@ -13,8 +13,15 @@ import (
 
 // Hash returns the SHA-256, in hex, of the whole subject with line numbers. Equal subjects have equal hashes, in any order of
 // facts and any form of the diff.
-func (s *Subject) Hash() string {
+func (s *Subject) Hash() string { return s.hash(false) }
+
+// HashWithoutModes returns the hash that records have from before modes of files were a part of it, which edges of an earlier version
+// still send. It identifies a subject less well than [Subject.Hash] does: only records may be compared with it.
+func (s *Subject) HashWithoutModes() string { return s.hash(true) }
+
+func (s *Subject) hash(withoutModes bool) string {
 	c := newContent("subject 1")
+	c.withoutModes = withoutModes
 	c.count(len(s.Kinds))
 	for _, k := range s.Kinds {
 		c.text(string(k))
@@ -41,11 +48,13 @@ func (s *Subject) Hash() string {
 type content struct {
 	hash hash.Hash
 	out  *bufio.Writer // into hash, which never fails
+	// withoutModes leaves out the modes of files.
+	withoutModes bool
 }
 
 func newContent(kind string) *content {
 	h := sha256.New()
-	return (&content{h, bufio.NewWriterSize(h, 512)}).text(kind)
+	return (&content{hash: h, out: bufio.NewWriterSize(h, 512)}).text(kind)
 }
 
 func (c *content) count(n int) *content {
@@ -85,7 +94,7 @@ func (c *content) seen(f *diff.File) {
 			c.text(path)
 		}
 	}
-	if modes := f.Modes(); modes != "" {
+	if modes := f.Modes(); modes != "" && !c.withoutModes {
 		c.text("modes").text(modes)
 	}
 	if f.Delta != nil {

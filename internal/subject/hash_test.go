@@ -96,3 +96,19 @@ func TestHashOfLongTexts(t *testing.T) {
 		t.Errorf("400 subjects have %d hashes", len(seen))
 	}
 }
+
+// The hashes are those that the version before modes were hashed gave: records hold them.
+func TestHashOfRecordsFromBeforeModes(t *testing.T) {
+	for diff, want := range map[string]string{
+		"diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n--- a/run.sh\n+++ b/run.sh\n@@ -1 +1 @@\n-a\n+b\n":             "70f3890fa117304735a18189161605025063fe322aaedeff0d3b745b785a7c07",
+		"diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/etc/passwd\n\\ No newline at end of file\n": "70fa4699d129d1bb7f8490ad75bda6ae6a515a4123893c4c7fa3e138f5a32803",
+	} {
+		s := mustBuild(t, Input{Diff: diff})
+		if got := s.HashWithoutModes(); got != want || s.Hash() == want {
+			t.Errorf("%q: without modes %s, with them %s; want %s without", diff, got, s.Hash(), want)
+		}
+	}
+	if s := mustBuild(t, Input{Diff: gitHeader + "@@ -1 +1 @@\n-b\n+c\n"}); s.HashWithoutModes() != s.Hash() {
+		t.Error("without a change of mode the hashes differ")
+	}
+}

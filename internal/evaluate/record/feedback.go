@@ -37,8 +37,10 @@ func (a *Archive) GiveFeedback(ctx context.Context, projectID, evaluationID, rul
 		RuleVersion: v.RuleVersion, ContentHash: content, Verdict: v.Verdict, Judged: judged(v.DecidedBy),
 		At: rule.Instant(a.now()),
 	}
+	units, rules := rec.StoredKeys(v.RuleID)
+	again := !correct && len(units) > 0 // it is judged again, for everybody
 	if err := a.store.Update(ctx, func(tx store.Tx) error {
-		if units, rules := rec.StoredKeys(v.RuleID); !correct && len(units) > 0 { // it is judged again, for everybody
+		if again {
 			if _, err := tx.Verdicts.Prune(ctx, projectID, store.Prune{Units: units, Rules: rules}); err != nil {
 				return err
 			}
@@ -48,7 +50,7 @@ func (a *Archive) GiveFeedback(ctx context.Context, projectID, evaluationID, rul
 		return nil, err
 	}
 	a.feedback.forget(projectID)
-	if a.store.Dropped != nil {
+	if again && a.store.Dropped != nil {
 		a.store.Dropped(projectID)
 	}
 	return feedbackOf(f), nil

@@ -74,6 +74,9 @@ func withApproval(text string, e *rule.Evaluation) string {
 
 // Reason says in words why a question got no answer. What only the operator may know is left to the log.
 func Reason(err error) string {
+	if e, ok := errors.AsType[*rule.Error](err); ok && rule.IsSuspended(err) {
+		return e.Message
+	}
 	switch rule.CodeOf(err) {
 	case rule.CodeInvalid, rule.CodeTooLarge, rule.CodeConflict, rule.CodeNotFound:
 		if e, ok := errors.AsType[*rule.Error](err); ok {

@@ -23,7 +23,7 @@ type geminiPart struct {
 	Text string `json:"text"`
 	// Thought marks a part of an answer that is not the answer.
 	Thought bool `json:"thought,omitempty"`
-	// FunctionCall is a call of a tool; the model has none.
+	// FunctionCall is there where the model wants a tool; requests have none.
 	FunctionCall json.RawMessage `json:"functionCall,omitempty"`
 }
 
@@ -148,15 +148,17 @@ func (gemini) decode(body []byte) (llm.Response, error) {
 		return resp, errSeveral
 	}
 	var text strings.Builder
+	called := false
 	for _, p := range in.Candidates[0].Content.Parts {
-		if len(p.FunctionCall) > 0 {
-			return resp, errTool
-		}
+		called = called || given(p.FunctionCall)
 		if !p.Thought {
 			text.WriteString(p.Text)
 		}
 	}
 	resp.Text = text.String()
+	if called {
+		return resp, errTool
+	}
 	switch in.Candidates[0].FinishReason {
 	case "", "STOP", "FINISH_REASON_UNSPECIFIED":
 		return resp, notBlank(resp)

@@ -121,6 +121,8 @@ type chatResponse struct {
 			Content   content           `json:"content"`
 			Refusal   string            `json:"refusal"`
 			ToolCalls []json.RawMessage `json:"tool_calls"`
+			// FunctionCall is the older way to ask for a tool, which some compatible servers still have.
+			FunctionCall json.RawMessage `json:"function_call"`
 		} `json:"message"`
 	} `json:"choices"`
 	Usage struct {
@@ -173,7 +175,7 @@ func (openAI) decode(body []byte) (llm.Response, error) {
 	if in.Choices[0].Message.Refusal != "" {
 		return resp, errRefusal
 	}
-	if len(in.Choices[0].Message.ToolCalls) > 0 {
+	if m := &in.Choices[0].Message; len(m.ToolCalls) > 0 || given(m.FunctionCall) {
 		return resp, errTool
 	}
 	switch strings.ToLower(in.Choices[0].FinishReason) {
@@ -188,6 +190,9 @@ func (openAI) decode(body []byte) (llm.Response, error) {
 	}
 	return resp, errEnded
 }
+
+// given reports whether a field of an answer is there and not null.
+func given(value json.RawMessage) bool { return len(value) > 0 && string(value) != "null" }
 
 // What an answer may be instead of one. The response comes along for its token counts.
 var (

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -208,4 +209,22 @@ func FuzzAnswers(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestACallOfAToolBesideTextIsNoAnswer(t *testing.T) {
+	for name, c := range map[string]struct {
+		wire wire
+		body string
+		want error
+	}{
+		"gemini":        {gemini{}, `{"candidates":[{"content":{"parts":[{"text":"fine"},{"functionCall":{"name":"f","args":{}}}]},"finishReason":"STOP"}]}`, errTool},
+		"gemini, null":  {gemini{}, `{"candidates":[{"content":{"parts":[{"text":"fine","functionCall":null}]},"finishReason":"STOP"}]}`, nil},
+		"openai, older": {openAI{}, `{"choices":[{"finish_reason":"stop","message":{"content":"fine","function_call":{"name":"f","arguments":"{}"}}}]}`, errTool},
+		"openai, null":  {openAI{}, `{"choices":[{"finish_reason":"stop","message":{"content":"fine","function_call":null}}]}`, nil},
+		"openai, plain": {openAI{}, `{"choices":[{"finish_reason":"stop","message":{"content":"fine"}}]}`, nil},
+	} {
+		if got, err := c.wire.decode([]byte(c.body)); !errors.Is(err, c.want) || got.Text != "fine" {
+			t.Errorf("%s: got %q, %v, want %v", name, got.Text, err, c.want)
+		}
+	}
 }

@@ -1032,7 +1032,7 @@ export class Operations {
     return this.#caller.call({ method: "POST", path: `/api/v1/snapshots/${segment(snapshotId)}/verify`, answer: "json", query: { project_id: parameters.projectId } }, options);
   }
 
-  /** Submit a subject of any kind for evaluation. The evaluation is recorded before it is answered. With a submission_id or an Idempotency-Key, sending the same again gives the same answer, and sending something else under the same name is a conflict. With `Prefer: respond-async` the answer is 202 with a Location to ask at. With `Accept: text/event-stream` each verdict is sent once it is final, then `done`. */
+  /** Submit a subject of any kind for evaluation. The evaluation is recorded before it is answered. With a submission_id or an Idempotency-Key, sending the same again gives the same answer to who asked first; something else under the same name, or another key, person, agent or session, is a conflict (409), and an agent suspended meanwhile is refused (403). With `Prefer: respond-async` the answer is 202 with a Location to ask at. With `Accept: text/event-stream` each verdict is sent once it is final, then `done`. */
   submit(body: models.SubmissionRequest, parameters: { projectId?: string; idempotencyKey?: string } = {}, options: CallOptions = {}): Promise<models.SubmissionAnswer> {
     return this.#caller.call({ method: "POST", path: "/api/v1/submissions", answer: "json", body, headers: { "Idempotency-Key": parameters.idempotencyKey }, query: { project_id: parameters.projectId }, again: true }, options);
   }

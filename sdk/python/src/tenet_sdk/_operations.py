@@ -3401,7 +3401,7 @@ class Operations:
         project_id: str | None = None,
         idempotency_key: str | None = None,
     ) -> models.SubmissionAnswer:
-        """Submit a subject of any kind for evaluation. The evaluation is recorded before it is answered. With a submission_id or an Idempotency-Key, sending the same again gives the same answer, and sending something else under the same name is a conflict. With `Prefer: respond-async` the answer is 202 with a Location to ask at. With `Accept: text/event-stream` each verdict is sent once it is final, then `done`."""
+        """Submit a subject of any kind for evaluation. The evaluation is recorded before it is answered. With a submission_id or an Idempotency-Key, sending the same again gives the same answer to who asked first; something else under the same name, or another key, person, agent or session, is a conflict (409), and an agent suspended meanwhile is refused (403). With `Prefer: respond-async` the answer is 202 with a Location to ask at. With `Accept: text/event-stream` each verdict is sent once it is final, then `done`."""
         return self._caller.call(
             "POST",
             "/api/v1/submissions",
@@ -7029,7 +7029,7 @@ class AsyncOperations:
         project_id: str | None = None,
         idempotency_key: str | None = None,
     ) -> models.SubmissionAnswer:
-        """Submit a subject of any kind for evaluation. The evaluation is recorded before it is answered. With a submission_id or an Idempotency-Key, sending the same again gives the same answer, and sending something else under the same name is a conflict. With `Prefer: respond-async` the answer is 202 with a Location to ask at. With `Accept: text/event-stream` each verdict is sent once it is final, then `done`."""
+        """Submit a subject of any kind for evaluation. The evaluation is recorded before it is answered. With a submission_id or an Idempotency-Key, sending the same again gives the same answer to who asked first; something else under the same name, or another key, person, agent or session, is a conflict (409), and an agent suspended meanwhile is refused (403). With `Prefer: respond-async` the answer is 202 with a Location to ask at. With `Accept: text/event-stream` each verdict is sent once it is final, then `done`."""
         return await self._caller.call(
             "POST",
             "/api/v1/submissions",
