@@ -1,7 +1,6 @@
 package console
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strconv"
