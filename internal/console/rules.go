@@ -167,9 +167,9 @@ func tagRules(p *page) error {
 	if tag == "" {
 		return rule.Errorf(rule.CodeInvalid, "the form names no tag; type one, then press the button again")
 	}
-	said := "have the tag " + tag
+	said := "now with the tag " + tag
 	if !add {
-		said = "are without the tag " + tag
+		said = "now without the tag " + tag
 	}
 	return eachSelected(p, said, func(id string) error {
 		current, err := client.Get(p.ctx, p.api, op.GetRule.At(id))
