@@ -132,6 +132,10 @@ func TestBackgroundWorkThatFails(t *testing.T) {
 	if got := status("s-1"); got.Status != wire.Failed || got.Error == nil || got.Error.Code != rule.CodeUnavailable {
 		t.Errorf("given up: %+v", got)
 	}
+	accept("s-1") // sent again, it is still the one that was given up
+	if got := status("s-1"); got.Status != wire.Failed {
+		t.Errorf("sent again: %+v", got)
+	}
 	if err := attempt("none", 1); err != nil {
 		t.Errorf("a submission that is gone: %v", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -21,12 +22,13 @@ type noViews struct{}
 
 func (noViews) Refresh(context.Context, string) (*corpus.View, error) { return &corpus.View{}, nil }
 
-// counting counts the transactions of a database. It fails commits whose number is failing, after they have happened.
+// counting counts the transactions of a database. It fails the commit whose number is failing, or panics there, after it has happened.
 type counting struct {
 	store.Updater
 
 	began   atomic.Int64
 	failing int64
+	panics  bool
 }
 
 var errUnknown = errors.New("nobody knows whether this was stored")
@@ -35,6 +37,9 @@ func (c *counting) Update(ctx context.Context, fn func(store.Tx) error) error {
 	n := c.began.Add(1)
 	err := c.Updater.Update(ctx, fn)
 	if err == nil && n == c.failing {
+		if c.panics {
+			panic("a fault of the database")
+		}
 		return errUnknown
 	}
 	return err
@@ -81,9 +86,7 @@ func behind(t *testing.T, changes *change.Changes, list []doing, waiting func())
 			}()
 			errs[i] = run(d.ctx, "default", func(ch *change.Change) error { return d.fn(d.ctx, ch) })
 		})
-		for changes.Waiting("default") < i+1 {
-			time.Sleep(time.Millisecond)
-		}
+		awaitWaiting(t, changes, i+1)
 	}
 	if waiting != nil {
 		waiting()
@@ -91,6 +94,16 @@ func behind(t *testing.T, changes *change.Changes, list []doing, waiting func())
 	close(release)
 	all.Wait()
 	return errs
+}
+
+// awaitWaiting waits until a number of changes wait.
+func awaitWaiting(t *testing.T, changes *change.Changes, n int) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); changes.Waiting("default") != n; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			panic(fmt.Sprintf("%d changes wait, not %d", changes.Waiting("default"), n)) // the others hold what cleaning up needs
+		}
+	}
 }
 
 // naming returns a change that records itself in the audit log.
@@ -173,29 +186,27 @@ func TestAFaultyChangeHarmsNoOther(t *testing.T) {
 
 // A commit whose outcome nobody knows must not be repeated: what it has stored would be stored twice.
 func TestAnUncertainCommitIsNotRepeated(t *testing.T) {
-	each(t, func(t *testing.T, s store.Store) {
-		c := &counting{Updater: s, failing: 2}
-		changes := change.New(c, noViews{}, nil, slog.New(slog.DiscardHandler), time.Now)
-		var seen sync.Map
-		fns := make([]doing, 20)
-		for i := range fns {
-			fns[i] = doing{fn: naming(&seen, i)}
-		}
-		failed := 0
-		for _, err := range behind(t, changes, fns, nil) {
-			if errors.Is(err, errUnknown) {
-				failed++
-			} else if err != nil {
-				t.Error(err)
-			}
-		}
-		if failed != len(fns) {
-			t.Errorf("%d of %d changes report the commit that failed", failed, len(fns))
-		}
-		if head, err := s.Audit.Head(t.Context(), "default"); err != nil || head.Seq != int64(len(fns)) {
-			t.Errorf("the log has %d entries of %d changes: %v", head.Seq, len(fns), err)
-		}
-	})
+	for name, panics := range map[string]bool{"an error": false, "a panic": true} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, s store.Store) {
+				c := &counting{Updater: s, failing: 2, panics: panics}
+				changes := change.New(c, noViews{}, nil, slog.New(slog.DiscardHandler), time.Now)
+				var seen sync.Map
+				fns := make([]doing, 20)
+				for i := range fns {
+					fns[i] = doing{fn: naming(&seen, i)}
+				}
+				for i, err := range behind(t, changes, fns, nil) {
+					if panics && (err == nil || !strings.Contains(err.Error(), "a fault of the database")) || !panics && !errors.Is(err, errUnknown) {
+						t.Errorf("change %d does not report the commit that failed: %v", i, err)
+					}
+				}
+				if head, err := s.Audit.Head(t.Context(), "default"); err != nil || head.Seq != int64(len(fns)) {
+					t.Errorf("the log has %d entries of %d changes: %v", head.Seq, len(fns), err)
+				}
+			})
+		})
+	}
 }
 
 // Who goes away while a change is stored with others ends nothing for them: neither by the error of the own part, nor after it.
@@ -240,9 +251,7 @@ func TestAChangeWhoseCallerLeavesWhileItWaits(t *testing.T) {
 		var seen sync.Map
 		errs := behind(t, changes, []doing{{fn: naming(&seen, 0)}, {ctx: gone, fn: naming(&seen, 1)}, {fn: naming(&seen, 2)}}, func() {
 			leave()
-			for changes.Waiting("default") > 2 { // it does not wait for the one that is being stored
-				time.Sleep(time.Millisecond)
-			}
+			awaitWaiting(t, changes, 2) // it does not wait for the one that is being stored
 		})
 		if errs[0] != nil || !errors.Is(errs[1], context.Canceled) || errs[2] != nil {
 			t.Errorf("one of three leaves: %v", errs)

@@ -80,7 +80,7 @@ func TestMovingManyRules(t *testing.T) {
 	if a := v.post("/p/default/rules/transitions", form...); a.status != http.StatusSeeOther {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
-	if a := v.get("/p/default/rules?status=RETIRED"); !strings.Contains(a.body, "3 of 4 rules moved to RETIRED. The others:") || !strings.Contains(a.body, "1 to 3 of 3") {
+	if a := v.get("/p/default/rules?status=RETIRED"); !strings.Contains(a.body, "Moved to RETIRED: 3 of 4 rules. The others:") || !strings.Contains(a.body, "1 to 3 of 3") {
 		t.Errorf("the list afterwards: %s", a.body)
 	}
 	if a := v.post("/p/default/rules/transitions", "to", "RETIRED"); a.status != http.StatusUnprocessableEntity {
@@ -89,7 +89,7 @@ func TestMovingManyRules(t *testing.T) {
 	if a := v.post("/p/default/rules/transitions", "to", "NOWHERE", "id", list.Items[0].ID); a.status != http.StatusSeeOther {
 		t.Errorf("an unknown status: %d", a.status)
 	}
-	if a := v.get("/p/default/rules"); !strings.Contains(a.body, "0 of 1 rule moved") {
+	if a := v.get("/p/default/rules"); !strings.Contains(a.body, "Moved to NOWHERE: 0 of 1 rule.") {
 		t.Error("the page does not say that nothing was moved")
 	}
 }
@@ -102,7 +102,7 @@ func TestTaggingManyRules(t *testing.T) {
 	if a := v.post("/p/default/rules/tags", "do", "add", "tag", "audit 2026", "note", "The audit.", "id", one, "id", other); a.status != http.StatusSeeOther {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
-	if a := v.get("/p/default/rules?tags=audit+2026"); !strings.Contains(a.body, "2 of 2 rules now with the tag audit 2026.") || !strings.Contains(a.body, "1 to 2 of 2") {
+	if a := v.get("/p/default/rules?tags=audit+2026"); !strings.Contains(a.body, "Now with the tag audit 2026: 2 of 2 rules.") || !strings.Contains(a.body, "1 to 2 of 2") {
 		t.Error("the rules do not have the tag")
 	}
 	v.post("/p/default/rules/tags", "do", "add", "tag", "Audit 2026", "id", one)
@@ -120,7 +120,7 @@ func TestTaggingManyRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	v.post("/p/default/rules/tags", "do", "add", "tag", "later", "id", one)
-	if a := v.get("/p/default/rules"); !strings.Contains(a.body, "0 of 1 rule now with the tag later. The others: the change of SEC-001 waits for a second person") {
+	if a := v.get("/p/default/rules"); !strings.Contains(a.body, "Now with the tag later: 0 of 1 rule. The others: the change of SEC-001 waits for a second person") {
 		t.Error("the page does not say that the change waits")
 	}
 	if a := n.signedIn(n.key("vera", "viewer", "default")).post("/p/default/rules/tags", "do", "add", "tag", "x", "id", one); a.status != http.StatusForbidden {
@@ -163,7 +163,7 @@ func TestEnterMovesNothing(t *testing.T) {
 		t.Errorf("after Enter: %s", got)
 	}
 	tab.Follow("button[value=add]")
-	if got := tab.Text(".notice[role=status]"); got != "1 of 1 rule now with the tag audit." {
+	if got := tab.Text(".notice[role=status]"); got != "Now with the tag audit: 1 of 1 rule." {
 		t.Errorf("after the button: %q", got)
 	}
 }

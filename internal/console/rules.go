@@ -154,7 +154,7 @@ const maxMoved = 500
 // moveRules moves the selected rules to another status.
 func moveRules(p *page) error {
 	to, note := rule.Status(p.r.PostForm.Get("to")), p.r.PostForm.Get("note")
-	return eachSelected(p, "moved to "+string(to), func(id string) error {
+	return eachSelected(p, "Moved to "+string(to), func(id string) error {
 		_, err := client.Call(p.ctx, p.api, op.TransitionRule.At(id), wire.Transition{To: to, Note: note})
 		return err
 	})
@@ -167,9 +167,9 @@ func tagRules(p *page) error {
 	if tag == "" {
 		return rule.Errorf(rule.CodeInvalid, "the form names no tag; type one, then press the button again")
 	}
-	said := "now with the tag " + tag
+	said := "Now with the tag " + tag
 	if !add {
-		said = "now without the tag " + tag
+		said = "Now without the tag " + tag
 	}
 	return eachSelected(p, said, func(id string) error {
 		current, err := client.Get(p.ctx, p.api, op.GetRule.At(id))
@@ -192,8 +192,8 @@ func tagRules(p *page) error {
 	})
 }
 
-// eachSelected does something with each selected rule on its own: a rule that refuses does not keep the others. The next page counts
-// those for which done holds, and names the reasons of the others.
+// eachSelected does something with each selected rule on its own: a rule that refuses does not keep the others. The next page says
+// how many are done, and names the reasons of the others.
 func eachSelected(p *page, done string, act func(id string) error) error {
 	ids := p.r.PostForm["id"]
 	switch {
@@ -213,7 +213,7 @@ func eachSelected(p *page, done string, act func(id string) error) error {
 			refused = append(refused, err.Error())
 		}
 	}
-	said := fmt.Sprintf("%d of %s %s.", len(ids)-len(refused), counted(int64(len(ids)), "rule", "rules"), done)
+	said := fmt.Sprintf("%s: %d of %s.", done, len(ids)-len(refused), counted(int64(len(ids)), "rule", "rules"))
 	if len(refused) == 0 {
 		p.say(said)
 	} else {

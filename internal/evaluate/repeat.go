@@ -35,6 +35,9 @@ func (e *Evaluator) mayRepeat(ctx context.Context, sub *store.Submission, ev *ru
 			return s.Refusal()
 		}
 	}
+	if ev == nil && sub.Failure != "" {
+		return nil // the error that ended it allows nothing
+	}
 	first, err := askerOf(sub, ev)
 	if err != nil {
 		return err

@@ -293,7 +293,6 @@ func TestLinesOfADiffFromElsewhereAreDecodedOrLeftOutAsAWhole(t *testing.T) {
 	}
 }
 
-// Git's own complaints do not say what to do in these two.
 func TestABareRepositoryHasNothingStaged(t *testing.T) {
 	run := newRepository(t, map[string]string{"a.go": "package a\n"})
 	run("rm", "--quiet", "a.go")
@@ -322,6 +321,7 @@ func TestABareRepositoryHasNothingStaged(t *testing.T) {
 	}
 }
 
+// Git's own complaints do not say what to do in these two.
 func TestComplaintsSayWhatToDo(t *testing.T) {
 	run := newRepository(t, map[string]string{"a": "1\n"})
 	run("commit", "--quiet", "--allow-empty", "--message=two")
