@@ -127,3 +127,44 @@ func TestOrdersAreKeptByTheNameOfTheEdge(t *testing.T) {
 	_, answers = r.start()
 	silent(t, answers)
 }
+
+// A pinned edge stays with its bundle also if it starts while only the place of bundles can be reached.
+func TestAPinnedEdgeStaysSoWithoutItsServer(t *testing.T) {
+	t.Parallel()
+	r := newRestarting(t)
+	e, _ := r.start()
+	r.order("e1", `{"pinned":true}`, func(r wire.EdgeReport) bool { return r.Pinned })
+	before := evaluated(t, e, edgeDiff+"}").Bundle
+	r.stop(e)
+
+	r.leave("/api/v1/bundles/")
+	ask(t, r.App, "POST", "/api/v1/rules", `{"statement":"Never deploy on Fridays.","severity":"HIGH","status":"EFFECTIVE"}`, nil)
+	r.deploy("production")
+	e, _ = r.start()
+	for range 20 { // it looks for bundles ten times a second
+		if got := evaluated(t, e, edgeDiff+"}").Bundle; got != before {
+			t.Fatal("a pinned edge that has started without its server took a bundle")
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	r.stop(e)
+	e, _ = r.start(named("e2"))
+	until(t, "an edge without orders to take the new bundle", func() bool { return evaluated(t, e, edgeDiff+"}").Bundle != before })
+	r.stop(e)
+}
+
+// A forgotten edge gives no answers also if it starts without its server: nobody would ever take its records.
+func TestAForgottenEdgeStaysSoWithoutItsServer(t *testing.T) {
+	t.Parallel()
+	r := newRestarting(t)
+	e, answers := r.start()
+	until(t, "the first report", func() bool { _, ok := r.reported(); return ok })
+	if code := ask(t, r.App, "DELETE", "/api/v1/fleet/e1", "", nil); code != http.StatusNoContent {
+		t.Fatalf("forgetting: %d", code)
+	}
+	until(t, "the end of its answers", func() bool { return answers() == http.StatusServiceUnavailable })
+	r.stop(e)
+	r.leave("/api/v1/bundles/")
+	_, answers = r.start()
+	silent(t, answers)
+}
