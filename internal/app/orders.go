@@ -5,21 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 
 	"tenet/internal/checkpoint"
 )
 
-// ordersFile holds, in the folder of an edge, the last orders of its server.
+// ordersFile holds, in the folder of an edge, the last orders of its server, by the name of the edge: a start under another name does not take them back.
 const ordersFile = "orders.json"
 
 // orders are those of a server that hold until it takes them back, also for an edge that starts while the server cannot be reached.
 type orders struct {
-	Edge      string `json:"edge"` // the name that they were given to
-	Pinned    bool   `json:"pinned"`
-	Paused    bool   `json:"paused"`
-	Forgotten bool   `json:"forgotten"`
+	Pinned    bool `json:"pinned"`
+	Paused    bool `json:"paused"`
+	Forgotten bool `json:"forgotten"`
 }
 
 // restore does what the server last said. An edge without a server has none that could take it back, and the orders are not for one with another name.
@@ -34,30 +34,30 @@ func (s *shipping) restore() error {
 	if err != nil {
 		return err
 	}
-	var o orders
-	if err := json.Unmarshal(data, &o); err != nil {
+	if err := json.Unmarshal(data, &s.kept); err != nil {
 		return fmt.Errorf("%s does not say whether the edge may answer: %w; remove it to have the server asked", s.ordersPath(), err)
 	}
-	if s.kept = o; o.Edge == s.edge.Name {
-		s.follow(o)
-	}
+	s.follow(s.kept[s.edge.Name])
 	return nil
 }
 
 // obey does what the server says, and keeps it for the next start.
 func (s *shipping) obey(o orders) error {
 	s.follow(o)
-	if s.kept == o || s.kept == (orders{}) && o == (orders{Edge: o.Edge}) {
+	if s.kept[s.edge.Name] == o {
 		return nil
 	}
-	data, err := json.Marshal(o)
+	kept := map[string]orders{}
+	maps.Copy(kept, s.kept)
+	kept[s.edge.Name] = o
+	data, err := json.Marshal(kept)
 	if err != nil {
 		return err
 	}
 	if err := checkpoint.WriteFile(s.ordersPath(), append(data, '\n')); err != nil {
 		return err
 	}
-	s.kept = o
+	s.kept = kept
 	return nil
 }
 

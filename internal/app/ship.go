@@ -49,7 +49,7 @@ type shipping struct {
 	// filled is notified, at the latest, when a batch waits.
 	filled chan struct{}
 
-	kept orders // what ordersFile says; used by reports only, which come one after the other
+	kept map[string]orders // what ordersFile says, by the name of the edge; used by reports only, which come one after the other
 
 	memory []byte // of the last batch, for the next one: texts of their own are a tenth of all memory that an edge under load asks for
 
@@ -310,7 +310,7 @@ func (s *shipping) report(ctx context.Context) error {
 	if said.BundleHead != "" {
 		s.edge.follower.Vouch(said.BundleHead)
 	}
-	kept := s.obey(orders{Edge: s.edge.Name, Pinned: said.Pinned, Paused: said.Paused, Forgotten: said.Forgotten})
+	kept := s.obey(orders{Pinned: said.Pinned, Paused: said.Paused, Forgotten: said.Forgotten})
 	s.mu.Lock()
 	if s.known && said.Reread != s.reread {
 		s.edge.follower.Again()

@@ -243,13 +243,8 @@ func (k *hookFlags) judge(ctx context.Context, s *session, limit time.Duration, 
 	select {
 	case got := <-done:
 		s.scratch = silent.scratch
-		switch {
-		case got.err != nil && ctx.Err() != nil:
-			return hook.Failed(tooLate(limit), demandsOf(s, q.Dir, modes)), nil
-		case rule.IsSuspended(got.err):
-			return hook.Suspended(got.err), nil
-		case got.err != nil:
-			return hook.Failed(got.err.Error(), demandsOf(s, q.Dir, modes)), nil
+		if got.err != nil {
+			return unjudged(ctx, limit, demandsOf(s, q.Dir, modes), got.err), nil
 		}
 		noteDemands(s, q.Dir, got.list)
 		a := hook.Decide(got.list[0], modes)
@@ -265,6 +260,17 @@ func (k *hookFlags) judge(ctx context.Context, s *session, limit time.Duration, 
 	case <-ctx.Done():
 		return hook.Failed(tooLate(limit), demandsOf(s, q.Dir, modes)), nil
 	}
+}
+
+// unjudged is the answer where an error came instead of an evaluation. That the agent is suspended counts also if the time is over since.
+func unjudged(ctx context.Context, limit time.Duration, modes hook.FailModes, err error) hook.Answer {
+	switch {
+	case rule.IsSuspended(err):
+		return hook.Suspended(err)
+	case ctx.Err() != nil:
+		return hook.Failed(tooLate(limit), modes)
+	}
+	return hook.Failed(err.Error(), modes)
 }
 
 // ask asks the server, or a node in this process: about an action, about a change, or about both.

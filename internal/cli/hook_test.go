@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +11,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tenet/internal/hook"
+	"tenet/internal/rule"
 )
 
 const pushes = `{"hook_event_name":"PreToolUse","cwd":"/","tool_name":"Bash","tool_input":{"command":"git status"}}`
@@ -104,6 +108,23 @@ func TestASuspendedAgentIsDeniedInAnyFailMode(t *testing.T) {
 		if code != c.code || !strings.Contains(out, c.says) || (code == 2) != strings.Contains(out, `"permissionDecision":"deny"`) {
 			t.Errorf("%s: exits with %d, prints %s and %s", name, code, out, errs)
 		}
+	}
+}
+
+// The time may be over between the refusal and its reading; the agent is suspended all the same.
+func TestASuspensionCountsAlsoAtTheTimeLimit(t *testing.T) {
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	open, err := rule.ParseFailModes("open")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refusal := fmt.Errorf("asking: %w", (&rule.Suspension{Agent: "claude-code", Reason: "It deleted a table."}).Refusal())
+	if a := unjudged(over, time.Second, open, refusal); a.Decision != hook.Deny || !strings.Contains(a.Reason, "It deleted a table") {
+		t.Errorf("a suspended agent: %+v", a)
+	}
+	if a := unjudged(over, time.Second, open, rule.Errorf(rule.CodeForbidden, "the key may not do this")); a.Decision == hook.Deny || !strings.Contains(a.Reason, "no answer within 1s") {
+		t.Errorf("another refusal: %+v", a)
 	}
 }
 

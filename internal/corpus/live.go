@@ -138,7 +138,13 @@ func (l *Live) follow(projectID string) *followed {
 }
 
 func (l *Live) refresh(ctx context.Context, projectID string, f *followed) (*View, error) {
-	return l.readAfter(ctx, projectID, f, f.started.Load())
+	return l.begin(projectID, f)(ctx)
+}
+
+// begin begins a refresh, and returns the rest of it: a read that began before is not enough for it.
+func (l *Live) begin(projectID string, f *followed) func(context.Context) (*View, error) {
+	earlier := f.started.Load()
+	return func(ctx context.Context) (*View, error) { return l.readAfter(ctx, projectID, f, earlier) }
 }
 
 // readAfter brings a project's view up to the database, unless another read that began after the earlier ones has done so.

@@ -61,6 +61,31 @@ func TestABrokenServerIsNoPermission(t *testing.T) {
 	}
 }
 
+// No role of a key lifts a suspension, so a model is not told of one; of another refusal it is.
+func TestASuspendedAgentIsToldOfNoRole(t *testing.T) {
+	for about, tt := range map[string]struct {
+		errors string
+		says   string
+		role   bool
+	}{
+		"suspended": {`[{"field":"agent","message":"an administrator can lift the suspension"}]`, "an administrator can lift the suspension", false},
+		"no role":   {`[]`, "It deleted a table", true},
+	} {
+		s := before(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, `{"title":"Forbidden","code":"forbidden","detail":"It deleted a table","errors":`+tt.errors+`}`)
+		})
+		res, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "check_action", Arguments: map[string]any{"action": "Deploy billing to production"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := words(res); !res.IsError || !strings.Contains(got, "NOT a permission") || !strings.Contains(got, tt.says) || strings.Contains(got, "role evaluator") != tt.role {
+			t.Errorf("%s: %q", about, got)
+		}
+	}
+}
+
 func TestRulesThatWereLeftOutGiveNoPermission(t *testing.T) {
 	const evaluation = `"evaluation_id":"x","overall_verdict":"ALLOW","rule_verdicts":[],"coverage":{"rules_cut":2}`
 	s := before(t, func(w http.ResponseWriter, _ *http.Request) {

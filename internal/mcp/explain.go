@@ -33,7 +33,7 @@ func explain(err error) error {
 	for _, f := range e.Fields {
 		fmt.Fprintf(&b, "; %s: %s", f.Field, f.Message)
 	}
-	if todo := remedies[e.Code]; todo != "" {
+	if todo := remedies[e.Code]; todo != "" && !rule.IsSuspended(err) { // no role of a key lifts a suspension
 		b.WriteString(". " + todo)
 	}
 	if c, ok := errors.AsType[*client.Error](err); ok && e.Code == rule.CodeInternal && c.RequestID != "" {

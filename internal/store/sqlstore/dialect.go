@@ -231,6 +231,9 @@ var sqliteReasons = map[int]string{
 // postgresReasons says why a server cannot be used, by SQLSTATE.
 var postgresReasons = map[string]string{
 	"25006": "it is a standby, or takes no writes",
+	"25P03": "a transaction paused for too long",
+	"40001": "other transactions change the same rows",
+	"40P01": "other transactions hold locks crosswise",
 	"3D000": "it does not exist on the server",
 	"53100": "its disk is full",
 	"53200": "its server has no memory left",

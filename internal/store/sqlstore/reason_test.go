@@ -52,9 +52,34 @@ func TestErrorsOfTheDatabaseHaveTheirReason(t *testing.T) {
 		other, err := sqlstore.OpenPostgres(ctx, dsn, sqlstore.Options{})
 		return holdServer(t, opened(t, other, err))
 	}), "another transaction holds a lock for too long")
+	for _, tt := range []struct{ code, reason string }{
+		{"40001", "other transactions change the same rows"}, {"40P01", "other transactions hold locks crosswise"}, {"25P03", "a transaction paused for too long"},
+		{"0A000", "it is too busy"}, // is tried again with other statements, and has no reason of its own
+	} {
+		expect("failures of the kind "+tt.code, failing(t, tt.code), tt.reason)
+	}
 	dir := litetest.Dir(t)
 	s, err = sqlstore.OpenSQLite(ctx, dir, sqlstore.Options{})
 	expect("a file that another program writes", lockedOut(t, opened(t, s, err), func() func() { return holdFile(t, dir) }), "another program holds its lock")
+}
+
+// failing returns the error of a transaction whose write fails on a PostgreSQL server with a SQLSTATE.
+func failing(t *testing.T, code string) error {
+	t.Helper()
+	dsn := pgtest.DSN(t)
+	s, err := sqlstore.OpenPostgres(t.Context(), dsn, sqlstore.Options{})
+	s = opened(t, s, err)
+	sqlstore.LosePatience(s)
+	db, err := sql.Open("pgx", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if _, err := db.ExecContext(t.Context(), "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE SQLSTATE '"+code+"'; END $$; "+
+		"CREATE TRIGGER fail BEFORE INSERT ON servers FOR EACH ROW EXECUTE FUNCTION fail()"); err != nil {
+		t.Fatal(err)
+	}
+	return noted(t, s, "one", nothing)
 }
 
 // lockedOut returns the error of a transaction that writes while another one holds its lock.

@@ -14,6 +14,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -131,7 +132,7 @@ func (s *database) update(ctx context.Context, sync syncing, fn func(store.Tx) e
 		}
 		if time.Since(begun) > s.patience {
 			return fmt.Errorf("sqlstore: given up after %d tries: %w: %w", try,
-				unavailable(s.d.reason(retry)), retry)
+				unavailable(cmp.Or(s.d.reason(retry), "it is too busy")), retry)
 		}
 		select {
 		case <-time.After(rand.N(pause)):
