@@ -244,7 +244,7 @@ func (k *hookFlags) judge(ctx context.Context, s *session, limit time.Duration, 
 	case got := <-done:
 		s.scratch = silent.scratch
 		if got.err != nil {
-			return unjudged(ctx, limit, demandsOf(s, q.Dir, modes), got.err), nil
+			return errorAnswer(ctx, limit, demandsOf(s, q.Dir, modes), got.err), nil
 		}
 		noteDemands(s, q.Dir, got.list)
 		a := hook.Decide(got.list[0], modes)
@@ -262,8 +262,8 @@ func (k *hookFlags) judge(ctx context.Context, s *session, limit time.Duration, 
 	}
 }
 
-// unjudged is the answer where an error came instead of an evaluation. That the agent is suspended counts also if the time is over since.
-func unjudged(ctx context.Context, limit time.Duration, modes hook.FailModes, err error) hook.Answer {
+// errorAnswer is the answer where an error came instead of an evaluation. That the agent is suspended counts also if the time is over since.
+func errorAnswer(ctx context.Context, limit time.Duration, modes hook.FailModes, err error) hook.Answer {
 	switch {
 	case rule.IsSuspended(err):
 		return hook.Suspended(err)

@@ -120,10 +120,10 @@ func TestASuspensionCountsAlsoAtTheTimeLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	refusal := fmt.Errorf("asking: %w", (&rule.Suspension{Agent: "claude-code", Reason: "It deleted a table."}).Refusal())
-	if a := unjudged(over, time.Second, open, refusal); a.Decision != hook.Deny || !strings.Contains(a.Reason, "It deleted a table") {
+	if a := errorAnswer(over, time.Second, open, refusal); a.Decision != hook.Deny || !strings.Contains(a.Reason, "It deleted a table") {
 		t.Errorf("a suspended agent: %+v", a)
 	}
-	if a := unjudged(over, time.Second, open, rule.Errorf(rule.CodeForbidden, "the key may not do this")); a.Decision == hook.Deny || !strings.Contains(a.Reason, "no answer within 1s") {
+	if a := errorAnswer(over, time.Second, open, rule.Errorf(rule.CodeForbidden, "the key may not do this")); a.Decision == hook.Deny || !strings.Contains(a.Reason, "no answer within 1s") {
 		t.Errorf("another refusal: %+v", a)
 	}
 }
