@@ -53,7 +53,9 @@ func TestErrorsOfTheDatabaseHaveTheirReason(t *testing.T) {
 		return holdServer(t, opened(t, other, err))
 	}), "another transaction holds a lock for too long")
 	for _, tt := range []struct{ code, reason string }{
-		{"40001", "other transactions change the same rows"}, {"40P01", "other transactions hold locks crosswise"}, {"25P03", "a transaction paused for too long"},
+		{"40001", "other transactions change the same rows"},
+		{"40P01", "other transactions hold locks crosswise"},
+		{"25P03", "a transaction paused for too long"},
 		{"0A000", "it is too busy"}, // is tried again with other statements, and has no reason of its own
 	} {
 		expect("failures of the kind "+tt.code, failing(t, tt.code), tt.reason)
