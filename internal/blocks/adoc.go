@@ -2,6 +2,7 @@ package blocks
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -40,7 +41,7 @@ func (r *lineReader) adoc() {
 	r.at++
 	title, item := adocTitle.FindStringSubmatch(line), adocItem.FindStringSubmatch(rest)
 	level := 0
-	if rest != "" && (r.gap || r.open < 0) && (r.example == "" || r.peek(0) != r.example) {
+	if rest != "" && (r.gap || r.open < 0) && !slices.Contains(r.examples, r.peek(0)) {
 		level = underlined(line, r.peek(0))
 	}
 	switch {
@@ -113,10 +114,10 @@ func (r *lineReader) fenced(fence string) {
 	r.close()
 	r.gap = true
 	if strings.HasPrefix(fence, "==") {
-		if r.example == fence {
-			r.example = ""
+		if open := slices.Index(r.examples, fence); open >= 0 { // it closes the examples within too
+			r.examples = r.examples[:open]
 		} else {
-			r.example = fence
+			r.examples = append(r.examples, fence)
 		}
 		return
 	}

@@ -28,10 +28,10 @@ func RST(content string, first int) []Block {
 // lineReader goes over the lines of a text whose marks begin lines.
 type lineReader struct {
 	scanner
-	lines   []string // without their ends
-	first   int
-	at      int    // the next line
-	example string // the fence of the example of AsciiDoc that is open
+	lines    []string // without their ends
+	first    int
+	at       int      // the next line
+	examples []string // the fences of the examples of AsciiDoc that are open, the innermost last
 }
 
 func newLineReader(content string, first int) lineReader {

@@ -156,6 +156,16 @@ func TestAdocBlocksWithAttributesAndTitles(t *testing.T) {
 		"1 heading Logs", "3 text Keep them.", "5 heading Keys", "7 text Keep them.", "9 heading [Draft] Doors", "11 text Shut them.")
 }
 
+// The fence of an example is no line below a title, and one that closes it is over: what follows may have such a title.
+func TestAdocExamplesWithinExamples(t *testing.T) {
+	t.Parallel()
+	check(t, "text before a closing fence", Adoc("====\nDoors.\n\n=====\nLocks.\n=====\n\nKeys\n====\n\nLast.\n", 1), "2 text Doors.", "5 text Locks.", "8 text Keys", "11 text Last.")
+	check(t, "a title afterwards", Adoc("====\nDoors.\n\n=====\nLocks.\n=====\n====\n\nKeys\n====\nKeep them.\n", 1),
+		"2 text Doors.", "5 text Locks.", "9 heading Keys", "11 text Keep them.")
+	check(t, "one that only the outer fence closes", Adoc("====\nDoors.\n\n=====\nLocks.\n\n====\n\nGates\n=====\nShut them.\n\nKeys\n====\nKeep them.\n", 1),
+		"2 text Doors.", "5 text Locks.", "9 heading Gates", "11 text Shut them.", "13 heading Keys", "15 text Keep them.")
+}
+
 func TestAdoc(t *testing.T) {
 	t.Parallel()
 	check(t, "chapter", Adoc(chapter, 1),

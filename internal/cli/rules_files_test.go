@@ -168,11 +168,29 @@ cases:
 			}
 		}
 	}
-	// A rule whose name cannot be read may be the one that a case means.
-	write("a.yaml", `rules: [{slugg: A-1, statement: One must pay.}]
-cases: [{rule: A-1, name: of this file, expect: DENY, action: pay}]
-`)
-	if _, _, errs := run(t, "", "rules", "plan", dir, "--data", t.TempDir()); !strings.Contains(errs, "slugg") || strings.Contains(errs, "which is no rule") {
-		t.Errorf("with a rule without a name: %s", errs)
+}
+
+// A rule that cannot be read may be the one that a case means.
+func TestCasesMayNameRulesThatCannotBeRead(t *testing.T) {
+	const one = "{slug: A-1, statement: One must pay.}"
+	for name, tt := range map[string]struct{ file, fault string }{
+		"without a name":          {"rules: [{slugg: A-1, statement: One must pay.}]\n", "slugg"},
+		"broken YAML":             {"rules:\n  - " + one + "\n  - {slug: A-2, statement: [\n", "a.yaml"},
+		"broken JSON":             {`{"rules": [{"slug": "A-1", "statement": "One must pay."},,]}`, "a.yaml"},
+		"two documents":           {"rules: [" + one + "]\n---\nrules: [" + one + "]\n", "more than one YAML document"},
+		"an alias":                {"rules: [&one " + one + ", *one]\n", "a.yaml"},
+		"rules that are none":     {"rules: {A-1: " + one + "}\n", "a list"},
+		"a list alone":            {"- " + one + "\n", "a mapping"},
+		"a key that is not known": {"rulez: [" + one + "]\n", "rulez"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := folder(t, map[string]string{"a.yaml": tt.file, "b.yaml": `rules: [{slug: B-1, statement: Two must pay.}]
+cases: [{rule: A-1, name: of the other file, expect: DENY, action: pay}]
+`})
+			_, _, errs := run(t, "", "rules", "plan", dir, "--data", t.TempDir())
+			if !strings.Contains(errs, tt.fault) || strings.Contains(errs, "which is no rule") {
+				t.Errorf("it says %s", errs)
+			}
+		})
 	}
 }

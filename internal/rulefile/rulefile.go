@@ -113,8 +113,12 @@ func (e *Error) Rest() (rules []wire.RuleInput, numbers []int) {
 	return rules, numbers
 }
 
-// Named returns the slugs and ids of the rules of an invalid file; all is false if it has a rule with neither.
+// Named returns the slugs and ids of the rules of an invalid file; all is false if it may have others: a rule with neither, or rules that cannot be
+// read.
 func (e *Error) Named() (names []string, all bool) {
+	if e.source.hidesRules() {
+		return nil, false
+	}
 	all = true
 	for _, r := range e.source.list("rules") {
 		before := len(names)
@@ -147,6 +151,18 @@ func (s *Source) list(name string) []*node {
 		return n.items
 	}
 	return nil
+}
+
+// hidesRules reports whether a file may have rules that [Source.list] does not see: it could not be read at all, what should be the list of its
+// rules is none, or the list may be below a name that is not known.
+func (s *Source) hidesRules() bool {
+	if s.root == nil || s.root.kind != isObject {
+		return true
+	}
+	if rules := s.root.get("rules"); rules != nil {
+		return rules.kind != isList
+	}
+	return slices.ContainsFunc(s.root.keys, func(k key) bool { return file.find(k.name.text) == nil })
 }
 
 // Covers reports whether one of the problems is about a field, or about something around it or within it: what else is wrong with the field may

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strings"
@@ -120,30 +121,38 @@ func (try prover) says(ctx context.Context, r *rule.Rule, sample, inputType stri
 // maxOptional is how many optional characters of any kind a pattern may have: more of them are a bound on a length in other words.
 const maxOptional = 2
 
-// boundedPart returns a part of the patterns of a check that matches texts of up to some length only, such as [^)]{0,9}; empty if there is
-// none. The samples rarely show how long such a part can be.
+// boundedPart returns a part of the patterns of a check that matches texts of up to some length only, such as [^)]{0,9}, or a text with such a
+// bound that is no pattern as it stands; empty if there is none. The samples rarely show how long such a part can be.
 func boundedPart(c *rule.Check) string {
 	patterns := append(celTexts(c.CEL), celTexts(c.When)...)
 	if c.Pattern != nil {
 		patterns = append(patterns, c.Pattern.Regex)
 	}
 	for _, pattern := range patterns {
-		if re, err := syntax.Parse(pattern, syntax.Perl); err == nil {
-			optional := 0
-			if part := boundedIn(re, &optional); part != nil {
-				return part.String()
+		re, err := syntax.Parse(pattern, syntax.Perl)
+		if err != nil {
+			if bound.MatchString(pattern) {
+				return pattern
 			}
+			continue
+		}
+		optional := 0
+		if part := boundedIn(re, &optional); part != nil {
+			return part.String()
 		}
 	}
 	return ""
 }
 
+// bound begins a bound in a pattern.
+var bound = regexp.MustCompile(`\{[0-9]`)
+
 // boundedIn finds the first bounded part of an expression. It counts optional characters in optional.
 func boundedIn(re *syntax.Regexp, optional *int) *syntax.Regexp {
 	switch {
-	case re.Op == syntax.OpRepeat && re.Max > re.Min && isOpen(re.Sub[0]):
+	case re.Op == syntax.OpRepeat && re.Max > re.Min && (isOpen(re.Sub[0]) || hasSpace(re.Sub[0])):
 		return re
-	case re.Op == syntax.OpQuest && isOpen(re.Sub[0]):
+	case re.Op == syntax.OpQuest && (isOpen(re.Sub[0]) || hasSpace(re.Sub[0])):
 		if *optional++; *optional > maxOptional {
 			return re
 		}
@@ -176,6 +185,26 @@ func isOpen(re *syntax.Regexp) bool {
 	return false
 }
 
+// hasSpace reports whether an expression, or an alternative of it, matches a space alone: languages rarely care how many there are.
+func hasSpace(re *syntax.Regexp) bool {
+	for len(re.Sub) == 1 {
+		re = re.Sub[0]
+	}
+	switch re.Op {
+	case syntax.OpLiteral:
+		return strings.TrimSpace(string(re.Rune)) == ""
+	case syntax.OpCharClass:
+		for i := 0; i < len(re.Rune); i += 2 {
+			if re.Rune[i] <= ' ' && ' ' <= re.Rune[i+1] {
+				return true
+			}
+		}
+	case syntax.OpAlternate:
+		return slices.ContainsFunc(re.Sub, hasSpace)
+	}
+	return false
+}
+
 // copied returns the name of a case whose sample has a text that a check copies; empty if it copies none. What the rule itself says may be
 // copied.
 func copied(r *rule.Rule, c *rule.Check, cases []store.TestCase) string {
@@ -204,23 +233,40 @@ func copied(r *rule.Rule, c *rule.Check, cases []store.TestCase) string {
 // plain is a text without what a pattern may leave open: letter case and the kind and number of spaces.
 func plain(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }
 
-// celTexts returns the texts in quotes of an expression.
+// celTexts returns the texts in one or three quotes of an expression. Raw ones, such as r'\b', keep their backslashes.
 func celTexts(expression string) (texts []string) {
+	word := 0 // where the letters before a quote begin
 	for i := 0; i < len(expression); i++ {
 		quote := expression[i]
 		if quote != '"' && quote != '\'' {
+			if !isWord(quote) {
+				word = i + 1
+			}
 			continue
 		}
+		raw, end := rawPrefix[strings.ToLower(expression[word:i])], expression[i:i+1]
+		if three := strings.Repeat(end, 3); strings.HasPrefix(expression[i:], three) {
+			end = three
+		}
 		var text strings.Builder
-		for i++; i < len(expression) && expression[i] != quote; i++ {
-			if expression[i] == '\\' && i+1 < len(expression) {
+		for i += len(end); i < len(expression) && !strings.HasPrefix(expression[i:], end); i++ {
+			if !raw && expression[i] == '\\' && i+1 < len(expression) {
 				i++
 			}
 			text.WriteByte(expression[i])
 		}
 		texts = append(texts, text.String())
+		i += len(end) - 1
+		word = i + 1
 	}
 	return texts
+}
+
+// rawPrefix are the letters before the quote of a raw text, in lower case.
+var rawPrefix = map[string]bool{"r": true, "br": true}
+
+func isWord(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
 }
 
 // patternTexts returns the longest texts that a pattern spells out. Spaces that it leaves open count as one.
