@@ -50,7 +50,7 @@ func (r *restarting) order(edge, body string, obeyed func(wire.EdgeReport) bool)
 	})
 }
 
-// leave lets the server be reached no more, but for the paths that are named.
+// leave makes the server answer 502 at all paths but the named ones.
 func (r *restarting) leave(but ...string) {
 	r.answer.Store(new(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		for _, prefix := range but {

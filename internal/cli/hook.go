@@ -240,25 +240,39 @@ func (k *hookFlags) judge(ctx context.Context, s *session, limit time.Duration, 
 		list, err := k.ask(ctx, &silent, modes, q)
 		done <- outcome{list, err}
 	}()
-	select {
-	case got := <-done:
-		s.scratch = silent.scratch
-		if got.err != nil {
-			return errorAnswer(ctx, limit, demandsOf(s, q.Dir, modes), got.err), nil
-		}
-		noteDemands(s, q.Dir, got.list)
-		a := hook.Decide(got.list[0], modes)
-		for _, e := range got.list[1:] {
-			a = hook.Stricter(a, hook.Decide(e, modes))
-		}
-		if s.scratch { // ids of records that are gone lead nowhere
-			for _, e := range got.list {
-				a.Reason = strings.ReplaceAll(a.Reason, "\nEvaluation "+e.EvaluationID, "")
-			}
-		}
-		return a, got.list[0]
-	case <-ctx.Done():
+	got, ok := answerIn(ctx, done)
+	if !ok {
 		return hook.Failed(tooLate(limit), demandsOf(s, q.Dir, modes)), nil
+	}
+	s.scratch = silent.scratch
+	if got.err != nil {
+		return errorAnswer(ctx, limit, demandsOf(s, q.Dir, modes), got.err), nil
+	}
+	noteDemands(s, q.Dir, got.list)
+	a := hook.Decide(got.list[0], modes)
+	for _, e := range got.list[1:] {
+		a = hook.Stricter(a, hook.Decide(e, modes))
+	}
+	if s.scratch { // ids of records that are gone lead nowhere
+		for _, e := range got.list {
+			a.Reason = strings.ReplaceAll(a.Reason, "\nEvaluation "+e.EvaluationID, "")
+		}
+	}
+	return a, got.list[0]
+}
+
+// answerIn returns the answer that comes before ctx ends, or at the same moment: a denial must not depend on which of the two is seen first.
+func answerIn[T any](ctx context.Context, answers <-chan T) (answer T, ok bool) {
+	select {
+	case answer = <-answers:
+		return answer, true
+	case <-ctx.Done():
+	}
+	select {
+	case answer = <-answers:
+		return answer, true
+	default:
+		return answer, false
 	}
 }
 

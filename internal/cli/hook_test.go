@@ -128,6 +128,22 @@ func TestASuspensionCountsAlsoAtTheTimeLimit(t *testing.T) {
 	}
 }
 
+// Of an answer and the end of the time that are there together, select takes either.
+func TestAnAnswerAtTheTimeLimitCounts(t *testing.T) {
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	answers := make(chan string, 1)
+	if got, ok := answerIn(over, answers); ok {
+		t.Errorf("without an answer: %q", got)
+	}
+	for range 100 {
+		answers <- "DENY"
+		if got, ok := answerIn(over, answers); !ok || got != "DENY" {
+			t.Fatalf("got %q, %v", got, ok)
+		}
+	}
+}
+
 func TestASilentToolDoesNotHoldTheHook(t *testing.T) {
 	in, w := io.Pipe()
 	t.Cleanup(func() { _ = w.Close() })
