@@ -22,8 +22,8 @@ func corpus(n, scopes int) []map[string]any {
 			"slug": fmt.Sprintf("B-%06d", i), "status": "EFFECTIVE", "modality": "MUST", "severity": []string{"MEDIUM", "HIGH", "CRITICAL"}[i%3],
 			"scope": []string{fmt.Sprintf("unit%d", i%scopes)},
 			"tags":  []string{"bench", topics[i%len(topics)]},
-			"statement": fmt.Sprintf("In unit %d, %s above %d must be approved by a second person before it is carried out (rule %d).",
-				i%scopes, topics[i%len(topics)], 1000+i, i),
+			"statement": fmt.Sprintf("In unit %d, %s with the mark M%d must be approved by a second person before it is carried out.",
+				i%scopes, topics[i%len(topics)], 1000+i),
 			"rationale": "Two people see more than one, and what is approved can be traced to those who answer for it.",
 		}
 		if i%2 == 0 {

@@ -25,9 +25,14 @@ type validator struct {
 }
 
 // valid reports whether bytes are one JSON value with blanks around it.
-func (v *validator) valid(b []byte) bool {
+func (v *validator) valid(b []byte) bool { return v.walk(b, nil) }
+
+// walk is valid, and calls member, if not nil, with each member of an outermost object: its name as it is written, and its value. What follows the member
+// may turn out to be invalid.
+func (v *validator) walk(b []byte, member func(name, value []byte)) bool {
 	depth := 0
-	object := -1 // where the object begins that is to be remembered, at the depth of objectDepth
+	nameAt, valueAt := 0, 0 // of the member of an outermost object
+	object := -1            // where the object begins that is to be remembered, at the depth of objectDepth
 	objectDepth := 0
 	i := blanks(b, 0)
 	for {
@@ -66,6 +71,9 @@ func (v *validator) valid(b []byte) bool {
 				if i = nameEnd(b, i); i < 0 {
 					return false
 				}
+				if depth == 0 {
+					nameAt, valueAt = start, i
+				}
 			}
 			depth++
 			continue
@@ -80,6 +88,9 @@ func (v *validator) valid(b []byte) bool {
 		}
 		// A value ended before i, and maybe those around it.
 		for {
+			if member != nil && depth == 1 && v.isObject(1) {
+				member(b[nameAt+1:stringEnd(b, nameAt+1)-1], b[valueAt:i])
+			}
 			i = blanks(b, i)
 			if depth == 0 {
 				return i == len(b)
@@ -91,8 +102,12 @@ func (v *validator) valid(b []byte) bool {
 			if b[i] == ',' {
 				i = blanks(b, i+1)
 				if inObject {
+					name := i
 					if i = nameEnd(b, i); i < 0 {
 						return false
+					}
+					if depth == 1 {
+						nameAt, valueAt = name, i
 					}
 				}
 				break

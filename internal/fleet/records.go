@@ -151,6 +151,7 @@ func rulesOf(entries []store.AuditEntry) ([][]wire.RecordedRule, error) {
 	used := make([][]wire.RecordedRule, len(entries))
 	left := int64(maxUnpackedAll)
 	var memory []byte
+	var members audit.Members
 	lists := map[string][]wire.RecordedRule{} // by their JSON
 	for i := range entries {
 		if entries[i].Kind != audit.KindEvaluation {
@@ -162,19 +163,19 @@ func rulesOf(entries []store.AuditEntry) ([][]wire.RecordedRule, error) {
 		}
 		memory = body
 		left -= int64(len(body))
-		var rec struct {
-			Rules jsontext.Value `json:"rules"`
-		}
-		if err := json.Unmarshal(body, &rec, lenient); err != nil {
-			return nil, refused("the body of entry %d is not a record", entries[i].Seq)
-		}
-		list, ok := lists[string(rec.Rules)]
-		if !ok && len(rec.Rules) > 0 {
-			if err := json.Unmarshal(rec.Rules, &list, lenient); err != nil {
+		rules, ok := members.Find(body, "rules")
+		if !ok {
+			if rules, err = rulesIn(body); err != nil {
 				return nil, refused("the body of entry %d is not a record", entries[i].Seq)
 			}
-			if len(lists) < maxLists && len(rec.Rules) <= maxList {
-				lists[string(rec.Rules)] = list
+		}
+		list, ok := lists[string(rules)]
+		if !ok && len(rules) > 0 {
+			if err := json.Unmarshal(rules, &list, lenient); err != nil {
+				return nil, refused("the body of entry %d is not a record", entries[i].Seq)
+			}
+			if len(lists) < maxLists && len(rules) <= maxList {
+				lists[string(rules)] = list
 			}
 		}
 		used[i] = list
@@ -182,10 +183,25 @@ func rulesOf(entries []store.AuditEntry) ([][]wire.RecordedRule, error) {
 	return used, nil
 }
 
+// rulesIn returns the list of rules in a record of any form that the decoder of JSON reads.
+func rulesIn(body []byte) (jsontext.Value, error) {
+	var rec struct {
+		Rules jsontext.Value `json:"rules"`
+	}
+	err := json.Unmarshal(body, &rec, lenient)
+	return rec.Rules, err
+}
+
 // unknown counts the evaluations by versions of rules that are not stored.
 func unknown(ctx context.Context, rules store.RuleReader, projectID string, used [][]wire.RecordedRule) (int64, error) {
 	hashes := map[store.VersionRef]string{}
+	distinct := map[*wire.RecordedRule][]wire.RecordedRule{} // lists, by their first rule: entries share them
 	for _, list := range used {
+		if len(list) > 0 {
+			distinct[&list[0]] = list
+		}
+	}
+	for _, list := range distinct {
 		for _, r := range list {
 			hashes[store.VersionRef{RuleID: r.RuleID, Version: r.Version}] = ""
 		}
@@ -200,11 +216,15 @@ func unknown(ctx context.Context, rules store.RuleReader, projectID string, used
 		}
 		hashes[ref] = r.ContentHash()
 	}
+	differs := map[*wire.RecordedRule]bool{}
+	for first, list := range distinct {
+		differs[first] = slices.ContainsFunc(list, func(r wire.RecordedRule) bool {
+			return hashes[store.VersionRef{RuleID: r.RuleID, Version: r.Version}] != r.ContentHash
+		})
+	}
 	var n int64
 	for _, list := range used {
-		if slices.ContainsFunc(list, func(r wire.RecordedRule) bool {
-			return hashes[store.VersionRef{RuleID: r.RuleID, Version: r.Version}] != r.ContentHash
-		}) {
+		if len(list) > 0 && differs[&list[0]] {
 			n++
 		}
 	}
