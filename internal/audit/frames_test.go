@@ -108,3 +108,25 @@ func TestFramesAreBounded(t *testing.T) {
 		t.Errorf("%d bytes are kept, more than %d", n, 2*partsBytes)
 	}
 }
+
+// BenchmarkCompress compresses bodies of evaluations by the same rules, which differ in all but their lists, with and without frames of their own for these.
+func BenchmarkCompress(b *testing.B) {
+	bodies := make([][]byte, 64)
+	parts := make([][]Part, len(bodies))
+	for i := range bodies {
+		body := TypicalBody(b, i)
+		verdicts, after := bytes.Index(body, []byte(`"rule_verdicts":`)), bytes.Index(body, []byte(`,"violations":`))
+		rules := bytes.LastIndex(body, []byte(`"rules":[`))
+		bodies[i], parts[i] = body, []Part{{verdicts, after}, {rules, len(body)}}
+	}
+	for name, of := range map[string][][]Part{"whole": make([][]Part, len(bodies)), "parts": parts} {
+		b.Run(name, func(b *testing.B) {
+			i, size := 0, 0
+			for b.Loop() {
+				size += len(compress(bodies[i%len(bodies)], of[i%len(bodies)]))
+				i++
+			}
+			b.ReportMetric(float64(size)/float64(i), "bytes/body")
+		})
+	}
+}
