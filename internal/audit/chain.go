@@ -126,7 +126,7 @@ func Compress(b []byte) []byte { return compress(b, nil) }
 // compress is Compress of a body with parts that repeat.
 func compress(b []byte, parts []Part) []byte {
 	memory, _ := compressed.Get().(*[]byte)
-	out := appendPacked((*memory)[:0], b, parts)
+	out := repeated.pack((*memory)[:0], b, parts)
 	if *memory = out; cap(out) > maxCompressed {
 		return out
 	}

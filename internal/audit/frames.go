@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"hash/maphash"
+	"slices"
 	"sync"
 )
 
@@ -16,15 +17,15 @@ const (
 	maxPart = 64 << 10
 	// partsBytes bounds each of the two halves of the memory, parts and frames together.
 	partsBytes = 1 << 20
-	// onceParts is for how many parts that came once it is remembered that they did.
-	onceParts = 1 << 10
+	// onceGroups groups of onceParts each are the parts that came once: parts whose hashes are in one group displace each other only beyond that.
+	onceGroups, onceParts = 1 << 8, 4
 )
 
 // frames remembers the frames of parts that came at least twice. If one half of the memory is full, the other is given up.
 type frames struct {
 	mu           sync.Mutex
 	seed         maphash.Seed
-	once         [onceParts]uint64
+	once         [onceGroups][onceParts]uint64 // hashes, the last one first
 	newer, older map[uint64]packedPart
 	bytes        int // of the newer half
 }
@@ -33,7 +34,9 @@ type frames struct {
 type packedPart struct{ text, frame []byte }
 
 // repeated has the frames of parts of evaluations.
-var repeated = frames{seed: maphash.MakeSeed(), newer: map[uint64]packedPart{}}
+var repeated = newFrames()
+
+func newFrames() *frames { return &frames{seed: maphash.MakeSeed(), newer: map[uint64]packedPart{}} }
 
 // of returns the frame of a part; nil for one that is too small or too large, or that did not come before.
 func (f *frames) of(part []byte) []byte {
@@ -63,10 +66,13 @@ func (f *frames) find(h uint64, part []byte) (frame []byte, again bool) {
 		f.keep(h, one)
 		return one.frame, true
 	}
-	last := &f.once[h%onceParts]
-	again = *last == h
-	*last = h
-	return nil, again
+	group := &f.once[h%onceGroups]
+	if slices.Contains(group[:], h) {
+		return nil, true
+	}
+	copy(group[1:], group[:])
+	group[0] = h
+	return nil, false
 }
 
 // keep puts a part into the newer half, which f.mu guards.
@@ -82,11 +88,11 @@ func (f *frames) keep(h uint64, one packedPart) {
 	f.bytes += n
 }
 
-// appendPacked appends a body in frames: parts that came before have one of their own, and what is between them too.
-func appendPacked(out, body []byte, parts []Part) []byte {
+// pack appends a body in frames: parts that came before have one of their own, and what is between them too.
+func (f *frames) pack(out, body []byte, parts []Part) []byte {
 	from := 0
 	for _, p := range parts {
-		frame := repeated.of(body[p.From:p.Until])
+		frame := f.of(body[p.From:p.Until])
 		if frame == nil {
 			continue
 		}

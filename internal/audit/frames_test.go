@@ -36,12 +36,12 @@ func bodyOf(id string, verdicts, rules []byte) ([]byte, []Part) {
 
 // Parts that came before are copied as frames, and every reader reads the body as it was.
 func TestPartsThatRepeatAreCompressedOnce(t *testing.T) {
-	verdicts, rules := letters(1, 9000), letters(2, 3000)
+	verdicts, rules, all := letters(1, 9000), letters(2, 3000), newFrames()
 	for n := range 5 {
 		body, parts := bodyOf(fmt.Sprint("p", n), verdicts, rules)
-		packed := compress(body, parts)
+		packed := all.pack(nil, body, parts)
 		for _, part := range parts {
-			frame := repeated.of(body[part.From:part.Until])
+			frame := all.of(body[part.From:part.Until])
 			if n >= 2 && (frame == nil || !bytes.Contains(packed, frame)) {
 				t.Errorf("body %d does not have the frame of its part of %d bytes", n, part.Until-part.From)
 			}
@@ -61,26 +61,26 @@ func TestPartsThatRepeatAreCompressedOnce(t *testing.T) {
 	}
 	// What is first in a body is read from its first frame alone, and from all of them.
 	body, parts := bodyOf("ann", verdicts, rules)
-	if got := EvaluationIdentity(&store.AuditEntry{Body: compress(body, parts)}); got == nil || got.Person != "ann" {
+	if got := EvaluationIdentity(&store.AuditEntry{Body: all.pack(nil, body, parts)}); got == nil || got.Person != "ann" {
 		t.Errorf("the identity is %+v", got)
 	}
 }
 
 // A part that came once, a short one and a long one stay in the frame of the rest, and the memory stays within its bounds.
 func TestFramesAreBounded(t *testing.T) {
-	body := letters(3, 5000)
-	if once := compress(body, []Part{{100, 4000}}); !bytes.Equal(once, Compress(body)) {
+	body, all := letters(3, 5000), newFrames()
+	if once := all.pack(nil, body, []Part{{100, 4000}}); !bytes.Equal(once, Compress(body)) {
 		t.Error("a part that came once has a frame of its own")
 	}
 	for range 3 {
-		if repeated.of(letters(4, minPart-1)) != nil || repeated.of([]byte(strings.Repeat("x", maxPart+1))) != nil {
+		if all.of(letters(4, minPart-1)) != nil || all.of([]byte(strings.Repeat("x", maxPart+1))) != nil {
 			t.Fatal("a part that is too small or too large has a frame")
 		}
 	}
 	held := func() (n int) {
-		repeated.mu.Lock()
-		defer repeated.mu.Unlock()
-		for _, half := range []map[uint64]packedPart{repeated.newer, repeated.older} {
+		all.mu.Lock()
+		defer all.mu.Unlock()
+		for _, half := range []map[uint64]packedPart{all.newer, all.older} {
 			for _, one := range half {
 				n += len(one.text) + len(one.frame)
 			}
@@ -93,7 +93,7 @@ func TestFramesAreBounded(t *testing.T) {
 			for i := range uint64(200) {
 				part := letters(1000+i%150+task%2*1000, 20_000)
 				for range 2 {
-					if frame := repeated.of(part); frame != nil {
+					if frame := all.of(part); frame != nil {
 						if plain, err := Decompress(frame); err != nil || !bytes.Equal(plain, part) {
 							t.Errorf("a frame is of another part: %v", err)
 							return
