@@ -70,8 +70,6 @@ type Record struct {
 	Mode      string
 	// Body is the JSON of the record, uncompressed.
 	Body []byte
-	// Repeats are parts of the body that other records are likely to have byte for byte, in order and without overlap: they are compressed once.
-	Repeats []Part
 	// Also, if not nil, makes further writes in the same transaction, once the record is in the chain; if it fails, the record
 	// is not written. It may run several times, and has no effects outside tx.
 	Also func(ctx context.Context, tx store.Tx) error
@@ -106,7 +104,7 @@ func entry(r Record) store.AuditEntry {
 	if r.ID == "" {
 		r.ID = NewID()
 	}
-	body := compress(r.Body, r.Repeats)
+	body := Compress(r.Body)
 	sum := sha256.Sum256(body)
 	return store.AuditEntry{
 		ProjectID: r.ProjectID, ID: r.ID, Kind: r.Kind, At: rule.Instant(r.At), Actor: r.Actor,
@@ -121,12 +119,9 @@ func BodyHash(body []byte) string {
 }
 
 // Compress compresses bytes as the chain compresses bodies.
-func Compress(b []byte) []byte { return compress(b, nil) }
-
-// compress is Compress of a body with parts that repeat.
-func compress(b []byte, parts []Part) []byte {
+func Compress(b []byte) []byte {
 	memory, _ := compressed.Get().(*[]byte)
-	out := repeated.pack((*memory)[:0], b, parts)
+	out := encoder.EncodeAll(b, (*memory)[:0])
 	if *memory = out; cap(out) > maxCompressed {
 		return out
 	}
@@ -243,7 +238,6 @@ func Append(ctx context.Context, tx store.Tx, projectID string, records ...Recor
 			if r.Body, err = changed.into(r.Body); err != nil {
 				return err
 			}
-			r.Repeats = nil // of another body
 		}
 		entries[i] = entry(identified(ctx, r))
 	}

@@ -40,7 +40,7 @@ func identified(ctx context.Context, r Record) Record {
 	if !bytes.HasPrefix(object, []byte("}")) {
 		body = append(body, ',')
 	}
-	r.Body, r.Repeats = append(body, object...), nil
+	r.Body = append(body, object...)
 	return r
 }
 

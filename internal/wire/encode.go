@@ -26,7 +26,7 @@ func AppendJSON[T Encoded](b []byte, v T, escapeHTML bool) []byte {
 	if v == nil {
 		return append(b, "null"...)
 	}
-	t := jsonText{b: b, escapeHTML: escapeHTML}
+	t := jsonText{b, escapeHTML}
 	switch v := any(v).(type) {
 	case *EvaluationRecord:
 		t.record(v)
@@ -52,20 +52,10 @@ func AppendJSON[T Encoded](b []byte, v T, escapeHTML bool) []byte {
 	return t.b
 }
 
-// AppendRecord appends a record as [AppendJSON] does with escapeHTML, and returns where its lists of verdicts and of rules are in the result: those of
-// other evaluations by the same rules are often the same.
-func AppendRecord(b []byte, r *EvaluationRecord) (_ []byte, verdicts, rules [2]int) {
-	t := jsonText{b: b, escapeHTML: true}
-	t.record(r)
-	return t.b, t.verdicts, t.rules
-}
-
 // jsonText is JSON under construction.
 type jsonText struct {
 	b          []byte
 	escapeHTML bool
-	// Of a record: where its lists of verdicts and of rules begin and end.
-	verdicts, rules [2]int
 }
 
 func (t *jsonText) open() { t.b = append(t.b, '{') }

@@ -28,7 +28,6 @@ func (t *jsonText) record(r *EvaluationRecord) {
 	t.textIf("environment", r.Environment)
 	t.number("max_rules", int64(r.MaxRules))
 	t.text("severity_min", string(r.SeverityMin))
-	t.rules[0] = len(t.b)
 	list(t, "rules", r.Rules, func(t *jsonText, r *RecordedRule) {
 		t.open()
 		t.text("rule_id", r.RuleID)
@@ -36,7 +35,6 @@ func (t *jsonText) record(r *EvaluationRecord) {
 		t.text("content_hash", r.ContentHash)
 		t.end()
 	})
-	t.rules[1] = len(t.b)
 	t.textIf("prompt_version", r.Prompt)
 	if len(r.Calls) > 0 {
 		t.other("calls", r.Calls)
@@ -108,9 +106,7 @@ func (t *jsonText) evaluation(e *rule.Evaluation) {
 	t.text("evaluation_id", e.EvaluationID)
 	t.text("project_id", e.ProjectID)
 	t.text("overall_verdict", string(e.OverallVerdict))
-	t.verdicts[0] = len(t.b)
 	list(t, "rule_verdicts", e.RuleVerdicts, (*jsonText).verdict)
-	t.verdicts[1] = len(t.b)
 	list(t, "violations", e.Violations, (*jsonText).verdict)
 	list(t, "warnings", e.Warnings, (*jsonText).verdict)
 	t.number("rules_evaluated", int64(e.RulesEvaluated))

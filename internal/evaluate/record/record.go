@@ -58,11 +58,9 @@ func NewArchive(s Store, index *find.Index, now func() time.Time) *Archive {
 // EntryOf returns what the audit chain stores of the record. It appends the body to memory, which may be nil.
 func EntryOf(rec *wire.EvaluationRecord, memory []byte) audit.Record {
 	e := rec.Evaluation
-	body, verdicts, rules := wire.AppendRecord(memory, rec)
 	return audit.Record{
 		ProjectID: e.ProjectID, ID: e.EvaluationID, Kind: audit.KindEvaluation, At: e.Timestamp,
-		Verdict: string(e.OverallVerdict), Mode: string(e.Mode), Body: body,
-		Repeats: []audit.Part{{From: verdicts[0], Until: verdicts[1]}, {From: rules[0], Until: rules[1]}},
+		Verdict: string(e.OverallVerdict), Mode: string(e.Mode), Body: wire.AppendJSON(memory, rec, true),
 	}
 }
 
