@@ -32,6 +32,7 @@ type finder struct {
 	over   span         // the lead of the sections below it
 
 	advises bool // its advice counts, although it is a document that describes things
+	guides  bool // so do its orders under a condition
 }
 
 // Find returns the norms of a text, and the places that it has not read. When ctx ends it returns those found until then.
@@ -40,7 +41,7 @@ func Find(ctx context.Context, list []blocks.Block, g Genre) (found []Norm, gaps
 	f := &finder{list: list, genre: g, leads: map[int]lead{}, points: -1, loose: -1, orders: map[int]bool{}, tongue: tongueOf(list)}
 	if g == Document && f.tongue == nil {
 		n := survey(list)
-		f.advises = n.advises()
+		f.advises, f.guides = n.advises(), n.guides()
 		if n.prescribes() {
 			g = Policy
 		}
@@ -59,7 +60,7 @@ func Find(ctx context.Context, list []blocks.Block, g Genre) (found []Norm, gaps
 		switch b := &list[i]; {
 		case b.Kind == blocks.Heading:
 			f.heading(i)
-		case !silent(b.Section):
+		case !silent(b.Section) || binding(b.Text):
 			f.block(i)
 		}
 	}
@@ -106,7 +107,7 @@ func (f *finder) block(i int) {
 // context returns the surroundings of the sentences of a block.
 func (f *finder) context(i int) place {
 	b := &f.list[i]
-	c := place{genre: f.genre, tongue: f.tongue, item: b.Kind == blocks.Item, row: b.Kind == blocks.Row, facts: factual(b.Section), aside: announced(b.Section, asideSections), advises: f.advises && f.genre == Document}
+	c := place{genre: f.genre, tongue: f.tongue, item: b.Kind == blocks.Item, row: b.Kind == blocks.Row, facts: factual(b.Section), aside: announced(b.Section, asideSections), advises: f.advises && f.genre == Document, guides: f.guides && f.genre == Document}
 	if l, ok := f.lead(b.Lead); ok && b.Kind == blocks.Paragraph && l.open {
 		c.item = true
 	}
