@@ -27,6 +27,7 @@ type finder struct {
 	loose  int          // the block whose sentence the list that is being read ends; -1 for none
 	points int          // the block whose points the paragraphs below it are; -1 for none
 	orders map[int]bool // by the first item of a list, whether some of its items are surely orders
+	firm   map[int]bool // by the first item of a list, whether it regulates in a text that describes things
 	tongue *tongue      // the language; nil for English
 	inner  lead         // of the lines behind it in its paragraph
 	over   span         // the lead of the sections below it
@@ -38,7 +39,7 @@ type finder struct {
 // Find returns the norms of a text, and the places that it has not read. When ctx ends it returns those found until then.
 func Find(ctx context.Context, list []blocks.Block, g Genre) (found []Norm, gaps []Gap) {
 	load()
-	f := &finder{list: list, genre: g, leads: map[int]lead{}, points: -1, loose: -1, orders: map[int]bool{}, tongue: tongueOf(list)}
+	f := &finder{list: list, genre: g, leads: map[int]lead{}, points: -1, loose: -1, orders: map[int]bool{}, firm: map[int]bool{}, tongue: tongueOf(list)}
 	if g == Document && f.tongue == nil {
 		n := survey(list)
 		f.advises, f.guides = n.advises(), n.guides()
@@ -51,6 +52,9 @@ func Find(ctx context.Context, list []blocks.Block, g Genre) (found []Norm, gaps
 	}
 	for i := range list {
 		f.genre = genreOf(list[i].Section, g)
+		if f.genre == Document && f.advises && f.firmAround(i) {
+			f.genre = Policy
+		}
 		if i%64 == 0 && ctx.Err() != nil {
 			break
 		}

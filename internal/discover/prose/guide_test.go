@@ -51,6 +51,20 @@ func TestDutiesOfGuides(t *testing.T) {
 	}
 }
 
+// A list of orders, one of which forbids or prefers, is of rules in a document that often advises; a list of steps is not.
+func TestListsOfGuides(t *testing.T) {
+	guide := "# Parcels\n\nEvery parcel should have a label. Labels should be dry. Shelves should be swept.\n\n"
+	if got := said(guide+"- Wipe the tray\n- Do not stack glass\n- Turn the key twice\n", prose.Document); len(got) != 6 {
+		t.Errorf("a list of rules: %q", got)
+	}
+	if got := said(guide+"- Wipe the tray\n- Open the hatch\n- Turn the key twice\n", prose.Document); len(got) != 3 {
+		t.Errorf("a list of steps: %q", got)
+	}
+	if got := said("# Parcels\n\nThe shelf is old.\n\n- Wipe the tray\n- Do not stack glass\n- Turn the key twice\n\n"+"The rail is new. It came by train. The lamp is red.", prose.Document); len(got) > 1 {
+		t.Errorf("a document that never advises: %q", got)
+	}
+}
+
 // said lists what is found in a text: line, modality and statement.
 func said(text string, g prose.Genre) (got []string) {
 	for _, n := range find(text, g) {
