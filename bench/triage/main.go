@@ -27,6 +27,7 @@ import (
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/subject"
+	"tenet/internal/text"
 	"tenet/internal/wire"
 )
 
@@ -35,6 +36,7 @@ func main() {
 	filler := flag.String("filler", "", "file of JSON lines with a statement each: rules to fill up with, beside those of the cases")
 	most := flag.Int("max", evaluate.MaxMaxRules, "most rules that are judged")
 	recalls := flag.String("recall", "0.90,0.95,0.99", "shares of the broken rules that triage names")
+	examples := flag.Bool("examples", false, "give each rule its first case that breaks it as an example, and measure the others")
 	named := flag.String("named", "0.005,0.01,0.02,0.04", "shares of the other rules that triage names, for changes that keep their rule")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: triage [flags] CASES.jsonl...")
@@ -43,13 +45,13 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, flag.Args(), *rules, *most, *filler, *recalls, *named); err != nil {
+	if err := run(ctx, flag.Args(), *rules, *most, *filler, *recalls, *named, *examples); err != nil {
 		fmt.Fprintln(os.Stderr, "triage:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, files []string, size, most int, filler, recalls, named string) error {
+func run(ctx context.Context, files []string, size, most int, filler, recalls, named string, examples bool) error {
 	if len(files) == 0 {
 		return errors.New("name files of cases")
 	}
@@ -60,6 +62,12 @@ func run(ctx context.Context, files []string, size, most int, filler, recalls, n
 			return err
 		}
 		cases = append(cases, list...)
+	}
+	if examples {
+		var err error
+		if cases, err = exemplify(cases); err != nil {
+			return err
+		}
 	}
 	more, err := statements(filler)
 	if err != nil {
@@ -129,7 +137,7 @@ type set struct {
 func bySet(cases []modeleval.Case, verdict rule.Verdict) []set {
 	var out []set
 	for i := range cases {
-		if cases[i].Expected != verdict {
+		if cases[i].Expected != verdict || cases[i].Set == "" {
 			continue
 		}
 		if n := len(out); n == 0 || out[n-1].name != cases[i].Set {
@@ -171,6 +179,57 @@ func statements(name string) (out []string, err error) {
 		out = append(out, r.Statement)
 	}
 	return out, lines.Err()
+}
+
+// exemplify gives each rule its first case that breaks it as an example. Of the cases that break a rule it leaves the further ones; the others stay,
+// as their rules do.
+func exemplify(cases []modeleval.Case) ([]modeleval.Case, error) {
+	first := map[string]int{}
+	for i := range cases {
+		if _, ok := first[cases[i].Rule.Statement]; !ok && cases[i].Expected == rule.Deny {
+			first[cases[i].Rule.Statement] = i
+		}
+	}
+	out := make([]modeleval.Case, 0, len(cases))
+	for i := range cases {
+		c := cases[i]
+		k, ok := first[c.Rule.Statement]
+		if !ok {
+			out = append(out, c)
+			continue
+		}
+		text, err := shown(&cases[k].Input)
+		if err != nil {
+			return nil, err
+		}
+		c.Rule.Examples = []rule.Example{{Input: text, Verdict: rule.Deny}}
+		if i == k {
+			c.Expected = rule.Allow // it stays for its rule, and counts for nothing
+			c.Set = ""
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// shown is a subject as an example shows it.
+func shown(in *subject.Input) (string, error) {
+	if len(in.Facts) > 0 {
+		facts, err := json.Marshal(in.Facts)
+		return text.FitRunes(string(facts), rule.MaxExample, ""), err
+	}
+	var b strings.Builder
+	for line := range strings.Lines(in.Diff) {
+		if added, ok := strings.CutPrefix(line, "+"); ok && !strings.HasPrefix(line, "+++") {
+			b.WriteString(added)
+		}
+	}
+	for _, f := range in.Files {
+		if f.Content != nil {
+			b.WriteString(*f.Content)
+		}
+	}
+	return text.FitRunes(b.String(), rule.MaxExample, ""), nil
 }
 
 // rulesOf returns the rules of cases, one for each statement, and more up to size; and the ids of their statements.
