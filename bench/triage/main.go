@@ -27,6 +27,7 @@ import (
 	"tenet/internal/rule"
 	"tenet/internal/store"
 	"tenet/internal/subject"
+	"tenet/internal/text"
 	"tenet/internal/wire"
 )
 
@@ -35,6 +36,8 @@ func main() {
 	filler := flag.String("filler", "", "file of JSON lines with a statement each: rules to fill up with, beside those of the cases")
 	most := flag.Int("max", evaluate.MaxMaxRules, "most rules that are judged")
 	recalls := flag.String("recall", "0.90,0.95,0.99", "shares of the broken rules that triage names")
+	examples := flag.Bool("examples", false, "give each rule its first case that breaks it as an example, and measure the others")
+	named := flag.String("named", "0.005,0.01,0.02,0.04", "shares of the other rules that triage names, for changes that keep their rule")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: triage [flags] CASES.jsonl...")
 		flag.PrintDefaults()
@@ -42,13 +45,13 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, flag.Args(), *rules, *most, *filler, *recalls); err != nil {
+	if err := run(ctx, flag.Args(), *rules, *most, *filler, *recalls, *named, *examples); err != nil {
 		fmt.Fprintln(os.Stderr, "triage:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, files []string, size, most int, filler, recalls string) error {
+func run(ctx context.Context, files []string, size, most int, filler, recalls, named string, examples bool) error {
 	if len(files) == 0 {
 		return errors.New("name files of cases")
 	}
@@ -59,6 +62,12 @@ func run(ctx context.Context, files []string, size, most int, filler, recalls st
 			return err
 		}
 		cases = append(cases, list...)
+	}
+	if examples {
+		var err error
+		if cases, err = exemplify(cases); err != nil {
+			return err
+		}
 	}
 	more, err := statements(filler)
 	if err != nil {
@@ -74,7 +83,7 @@ func run(ctx context.Context, files []string, size, most int, filler, recalls st
 		return err
 	}
 	fmt.Printf("%d rules\n\n| cases | broken rules | first 10 | first 20 | first 100 |\n|---|---|---|---|---|\n", len(all))
-	sets := bySet(cases)
+	sets := bySet(cases, rule.Deny)
 	for _, set := range sets {
 		places, err := rank(ctx, view, set.cases, ids)
 		if err != nil {
@@ -104,19 +113,31 @@ func run(ctx context.Context, files []string, size, most int, filler, recalls st
 			}
 		}
 	}
+	fmt.Printf("\n| changes that keep their rule | other rules that triage names | at most judged | ALLOW |\n|---|---|---|---|\n")
+	for _, set := range bySet(cases, rule.Allow) {
+		for text := range strings.SplitSeq(named, ",") {
+			share, err := strconv.ParseFloat(text, 64)
+			if err != nil {
+				return err
+			}
+			if err := kept(ctx, view, set, share, most); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 
-// set is the cases of one file that break their rule.
+// set is the cases of one file with one verdict.
 type set struct {
 	name  string
 	cases []modeleval.Case
 }
 
-func bySet(cases []modeleval.Case) []set {
+func bySet(cases []modeleval.Case, verdict rule.Verdict) []set {
 	var out []set
 	for i := range cases {
-		if cases[i].Expected != rule.Deny {
+		if cases[i].Expected != verdict || cases[i].Set == "" {
 			continue
 		}
 		if n := len(out); n == 0 || out[n-1].name != cases[i].Set {
@@ -160,6 +181,57 @@ func statements(name string) (out []string, err error) {
 	return out, lines.Err()
 }
 
+// exemplify gives each rule its first case that breaks it as an example. Of the cases that break a rule it leaves the further ones; the others stay,
+// as their rules do.
+func exemplify(cases []modeleval.Case) ([]modeleval.Case, error) {
+	first := map[string]int{}
+	for i := range cases {
+		if _, ok := first[cases[i].Rule.Statement]; !ok && cases[i].Expected == rule.Deny {
+			first[cases[i].Rule.Statement] = i
+		}
+	}
+	out := make([]modeleval.Case, 0, len(cases))
+	for i := range cases {
+		c := cases[i]
+		k, ok := first[c.Rule.Statement]
+		if !ok {
+			out = append(out, c)
+			continue
+		}
+		text, err := shown(&cases[k].Input)
+		if err != nil {
+			return nil, err
+		}
+		c.Rule.Examples = []rule.Example{{Input: text, Verdict: rule.Deny}}
+		if i == k {
+			c.Expected = rule.Allow // it stays for its rule, and counts for nothing
+			c.Set = ""
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// shown is a subject as an example shows it.
+func shown(in *subject.Input) (string, error) {
+	if len(in.Facts) > 0 {
+		facts, err := json.Marshal(in.Facts)
+		return text.FitRunes(string(facts), rule.MaxExample, ""), err
+	}
+	var b strings.Builder
+	for line := range strings.Lines(in.Diff) {
+		if added, ok := strings.CutPrefix(line, "+"); ok && !strings.HasPrefix(line, "+++") {
+			b.WriteString(added)
+		}
+	}
+	for _, f := range in.Files {
+		if f.Content != nil {
+			b.WriteString(*f.Content)
+		}
+	}
+	return text.FitRunes(b.String(), rule.MaxExample, ""), nil
+}
+
 // rulesOf returns the rules of cases, one for each statement, and more up to size; and the ids of their statements.
 func rulesOf(cases []modeleval.Case, more []string, size int) ([]rule.Rule, map[string]string) {
 	var out []rule.Rule
@@ -189,12 +261,16 @@ type fixed struct{ view *corpus.View }
 
 func (f fixed) View(context.Context, string) (*corpus.View, error) { return f.view, nil }
 
-// model is a stand-in for triage and the judge: it knows which rule is broken, names it with a given recall and one in fifty of the others, and
+// oneInFifty is the share of the rules that are not broken which triage names, unless it is varied.
+const oneInFifty = .02
+
+// model is a stand-in for triage and the judge: it knows which rule is broken, names it with a given recall and a share of the others, and
 // denies it if it is asked. Which it names follows from their ids, so that a run can be repeated.
 type model struct {
-	broken, id string
-	recall     float64
-	most       int // max_rules
+	broken, id string  // broken is empty if no rule is
+	recall     float64 // share of the broken rules that it names
+	others     float64 // the same of the others
+	most       int     // max_rules
 
 	place    int // of the broken rule among those that need the judge
 	judged   bool
@@ -217,7 +293,7 @@ func often(share float64, words ...string) bool {
 func (m *model) Triage(_ context.Context, s *subject.Subject, rules []*rule.Rule) judge.Triaged {
 	t := judge.Triaged{Outcomes: make([]wire.TriageOutcome, len(rules)), Examined: s.Units().Units.All(), Models: []string{"none"}, Cost: rule.Cost{Calls: 1, TriageCalls: 1}}
 	for i, r := range rules {
-		recall := .02
+		recall := m.others
 		if r.ID == m.broken {
 			m.place, recall = i, m.recall
 		}
@@ -256,7 +332,7 @@ func (m *model) evaluate(ctx context.Context, view *corpus.View, c *modeleval.Ca
 func rank(ctx context.Context, view *corpus.View, cases []modeleval.Case, ids map[string]string) ([]int, error) {
 	places := make([]int, len(cases))
 	for i := range cases {
-		m := &model{broken: ids[cases[i].Rule.Statement], id: cases[i].ID, recall: 1, most: 1, place: -1}
+		m := &model{broken: ids[cases[i].Rule.Statement], id: cases[i].ID, recall: 1, others: oneInFifty, most: 1, place: -1}
 		if _, err := m.evaluate(ctx, view, &cases[i]); err != nil {
 			return nil, err
 		}
@@ -272,7 +348,7 @@ func rank(ctx context.Context, view *corpus.View, cases []modeleval.Case, ids ma
 func triaged(ctx context.Context, view *corpus.View, s set, ids map[string]string, recall float64, most int) error {
 	judged, ruledOut, notAsked, allowed := 0, 0, 0, 0
 	for i := range s.cases {
-		m := &model{broken: ids[s.cases[i].Rule.Statement], id: s.cases[i].ID, recall: recall, most: most}
+		m := &model{broken: ids[s.cases[i].Rule.Statement], id: s.cases[i].ID, recall: recall, others: oneInFifty, most: most}
 		e, err := m.evaluate(ctx, view, &s.cases[i])
 		if err != nil {
 			return err
@@ -291,6 +367,23 @@ func triaged(ctx context.Context, view *corpus.View, s set, ids map[string]strin
 	}
 	n := len(s.cases)
 	fmt.Printf("| %s | %.2f | %s | %d | %d | %d |\n", s.name, recall, share(judged, n), ruledOut, notAsked, allowed)
+	return nil
+}
+
+// kept prints what becomes of changes that break nothing, with a triage that names a share of the rules.
+func kept(ctx context.Context, view *corpus.View, s set, others float64, most int) error {
+	allowed := 0
+	for i := range s.cases {
+		m := &model{id: s.cases[i].ID, others: others, most: most}
+		e, err := m.evaluate(ctx, view, &s.cases[i])
+		if err != nil {
+			return err
+		}
+		if e.OverallVerdict == rule.Allow {
+			allowed++
+		}
+	}
+	fmt.Printf("| %s | %.3f | %d | %s |\n", s.name, others, most, share(allowed, len(s.cases)))
 	return nil
 }
 

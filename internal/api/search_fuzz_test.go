@@ -21,6 +21,8 @@ func textOf(r *rule.Rule, h wire.Highlight) string {
 		return r.Slug
 	case "tags":
 		return r.Tags[h.Index]
+	case "examples.input":
+		return r.Examples[h.Index].Input
 	case "source_refs.uri":
 		return r.SourceRefs[h.Index].URI
 	case "source_refs.section":

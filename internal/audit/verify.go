@@ -20,6 +20,9 @@ const maxProblems = 100
 // verifyPage is how many entries are read at once.
 const verifyPage = 500
 
+// maxExaminers bounds the pages that are looked at together, and with them the memory for their bodies. More would wait for the one that reads.
+const maxExaminers = 8
+
 // Verify walks a project's chain from its start to its head and reports every edit, deletion, insertion and reordering.
 // expect, if not zero, is a head that was noted earlier: the chain must still have it, which finds a chain that was cut or
 // rewritten as a whole.
@@ -50,16 +53,16 @@ func VerifyPart(ctx context.Context, r store.AuditReader, projectID string, veri
 		}
 	}
 	reached := head == last
-	pages, stop := readAhead(ctx, r, projectID, begin, limit, head.Seq)
+	pages, stop := examine(ctx, r, projectID, begin, limit, head.Seq)
 	defer stop()
 	for p := range pages {
-		if p.err != nil {
+		if <-p.examined; p.err != nil {
 			return nil, p.err
 		}
-		faults := contentFaults(p.entries, p.through)
-		for i, e := range p.entries {
+		for i := range p.entries {
+			e := &p.entries[i]
 			checkPlace(report, last, e)
-			for _, fault := range faults[i] {
+			for _, fault := range p.faults[i] {
 				addProblem(report, e.Seq, e.ID, "%s", fault)
 			}
 			if removed(e, p.through) {
@@ -110,44 +113,67 @@ type page struct {
 	entries []store.AuditEntry
 	through map[string]int64 // up to where the bodies of a kind may have been removed
 	err     error
+
+	faults   [][]string    // what is wrong with each entry alone
+	examined chan struct{} // closed when faults are complete
 }
 
-// readAhead reads the entries of a chain after one, page by page, the next one while the caller looks at one. If limit is not 0, it ends after limit of them if these are
-// before the head. The caller calls stop, which may be called again, before it uses r for something else.
-func readAhead(ctx context.Context, r store.AuditReader, projectID string, after int64, limit int, head int64) (pages <-chan page, stop func()) {
-	to, done := make(chan page), make(chan struct{})
+// examine reads the entries of a chain after one, and looks at each alone while it reads on: it returns the pages in order, each as soon as it is read. If limit is
+// not 0, it ends after limit of them if these are before the head. The caller calls stop, which may be called again, before it uses r for something else.
+func examine(ctx context.Context, r store.AuditReader, projectID string, after int64, limit int, head int64) (pages <-chan *page, stop func()) {
+	workers := min(runtime.GOMAXPROCS(0), maxExaminers)
+	inOrder, next := make(chan *page, workers), make(chan *page, workers)
+	done := make(chan struct{})
+	for range workers {
+		go func() {
+			x := examiners.Get().(*examiner) //nolint:forcetypeassert // it holds nothing else
+			defer examiners.Put(x)
+			for p := range next {
+				x.look(p)
+			}
+		}()
+	}
 	go func() {
-		defer close(to)
-		through := removals(ctx, r, projectID)
-		for read := 0; ; {
-			size := verifyPage
-			if read < limit {
-				size = min(size, limit-read)
-			}
-			entries, err := r.Entries(ctx, projectID, after, size)
-			if slices.ContainsFunc(entries, func(e store.AuditEntry) bool { return gap(e, through) }) {
-				// The bodies may have been removed meanwhile. Their removal was in the chain before that.
-				through = removals(ctx, r, projectID)
-			}
+		defer close(inOrder)
+		defer close(next)
+		readPages(ctx, r, projectID, after, limit, head, func(p *page) bool {
+			next <- p
 			select {
-			case to <- page{entries, through, err}:
+			case inOrder <- p:
+				return true
 			case <-done:
-				return
+				return false
 			}
-			if err != nil || len(entries) < size {
-				return
-			}
-			after = entries[len(entries)-1].Seq
-			if read += len(entries); limit > 0 && read >= limit && after < head {
-				return
-			}
-		}
+		})
 	}()
-	return to, sync.OnceFunc(func() {
+	return inOrder, sync.OnceFunc(func() {
 		close(done)
-		for range to { // ends when the reading has
+		for range inOrder { // ends when the reading has
 		}
 	})
+}
+
+// readPages reads pages as [examine] returns them, until yield returns false.
+func readPages(ctx context.Context, r store.AuditReader, projectID string, after int64, limit int, head int64, yield func(*page) bool) {
+	through := removals(ctx, r, projectID)
+	for read := 0; ; {
+		size := verifyPage
+		if read < limit {
+			size = min(size, limit-read)
+		}
+		entries, err := r.Entries(ctx, projectID, after, size)
+		if slices.ContainsFunc(entries, func(e store.AuditEntry) bool { return gap(&e, through) }) {
+			// The bodies may have been removed meanwhile. Their removal was in the chain before that.
+			through = removals(ctx, r, projectID)
+		}
+		if !yield(&page{entries: entries, through: through, err: err, examined: make(chan struct{})}) || err != nil || len(entries) < size {
+			return
+		}
+		after = entries[len(entries)-1].Seq
+		if read += len(entries); limit > 0 && read >= limit && after < head {
+			return
+		}
+	}
 }
 
 // removals returns up to where the bodies of each kind may have been removed.
@@ -162,33 +188,13 @@ func removals(ctx context.Context, r store.AuditReader, projectID string) map[st
 }
 
 // checkPlace looks whether an entry follows the one before it.
-func checkPlace(r *wire.AuditReport, last wire.AuditHead, e store.AuditEntry) {
+func checkPlace(r *wire.AuditReport, last wire.AuditHead, e *store.AuditEntry) {
 	if e.Seq != last.Seq+1 {
 		addProblem(r, e.Seq, e.ID, "entries %d to %d are missing", last.Seq+1, e.Seq-1)
 	}
 	if e.PrevHash != last.Hash {
 		addProblem(r, e.Seq, e.ID, "does not follow the entry before it: it names %s, that has %s", short(e.PrevHash), short(last.Hash))
 	}
-}
-
-// contentFaults returns what is wrong with each entry alone. It looks at several at a time.
-func contentFaults(entries []store.AuditEntry, through map[string]int64) [][]string {
-	faults := make([][]string, len(entries))
-	var all sync.WaitGroup
-	for part := range runtime.GOMAXPROCS(0) {
-		all.Go(func() {
-			x := examiners.Get().(*examiner) //nolint:forcetypeassert // it holds nothing else
-			defer examiners.Put(x)
-			for i := part; i < len(entries); i += runtime.GOMAXPROCS(0) {
-				faults[i] = x.faultsOf(&entries[i], through)
-			}
-			if cap(x.body) > maxExamined {
-				x.body = nil
-			}
-		})
-	}
-	all.Wait()
-	return faults
 }
 
 // examiner is memory for looking at entries one after the other.
@@ -202,6 +208,18 @@ var examiners = sync.Pool{New: func() any { return new(examiner) }}
 // maxExamined bounds the memory for bodies that is kept, in bytes.
 const maxExamined = 1 << 20
 
+// look finds what is wrong with each entry of a page alone.
+func (x *examiner) look(p *page) {
+	defer close(p.examined)
+	p.faults = make([][]string, len(p.entries))
+	for i := range p.entries {
+		p.faults[i] = x.faultsOf(&p.entries[i], p.through)
+	}
+	if cap(x.body) > maxExamined {
+		x.body = nil
+	}
+}
+
 // faultsOf returns what is wrong with one entry.
 func (x *examiner) faultsOf(e *store.AuditEntry, through map[string]int64) []string {
 	var faults []string
@@ -209,7 +227,7 @@ func (x *examiner) faultsOf(e *store.AuditEntry, through map[string]int64) []str
 	if !isHash(sha256.Sum256(x.hashed), e.Hash) {
 		faults = append(faults, "was changed: its hash does not fit its fields")
 	}
-	if removed(*e, through) {
+	if removed(e, through) {
 		return faults
 	}
 	if !isHash(sha256.Sum256(e.Body), e.BodyHash) {
@@ -234,12 +252,12 @@ func isHash(sum [sha256.Size]byte, text string) bool {
 }
 
 // gap reports whether the body of an entry is missing although it is not among those that may have been removed.
-func gap(e store.AuditEntry, through map[string]int64) bool {
+func gap(e *store.AuditEntry, through map[string]int64) bool {
 	return len(e.Body) == 0 && e.Seq > through[e.Kind] && slices.Contains(PrunedKinds, e.Kind)
 }
 
 // removed reports whether the body of an entry is gone and may be: bodies of a kind up to its entry in through may have been removed.
-func removed(e store.AuditEntry, through map[string]int64) bool {
+func removed(e *store.AuditEntry, through map[string]int64) bool {
 	return len(e.Body) == 0 && e.Seq <= through[e.Kind]
 }
 

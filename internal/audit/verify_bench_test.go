@@ -3,6 +3,8 @@ package audit
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,7 +13,7 @@ import (
 	"tenet/internal/wire"
 )
 
-// BenchmarkFaults looks at entries with the records of evaluations of 20 verdicts, as verification does with a page of them.
+// BenchmarkFaults looks at entries with the records of evaluations of 20 verdicts, as verification does: each processor with a page of them.
 func BenchmarkFaults(b *testing.B) {
 	entries := make([]store.AuditEntry, verifyPage)
 	for i := range entries {
@@ -21,13 +23,23 @@ func BenchmarkFaults(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		for _, faults := range contentFaults(entries, nil) {
-			if len(faults) > 0 {
-				b.Fatal(faults)
-			}
+		var all sync.WaitGroup
+		for range runtime.GOMAXPROCS(0) {
+			all.Go(func() {
+				x := examiners.Get().(*examiner) //nolint:forcetypeassert // it holds nothing else
+				defer examiners.Put(x)
+				p := &page{entries: entries, examined: make(chan struct{})}
+				x.look(p)
+				for _, faults := range p.faults {
+					if len(faults) > 0 {
+						b.Error(faults)
+					}
+				}
+			})
 		}
+		all.Wait()
 	}
-	b.ReportMetric(float64(b.N*len(entries))/b.Elapsed().Seconds(), "entries/s")
+	b.ReportMetric(float64(b.N*len(entries)*runtime.GOMAXPROCS(0))/b.Elapsed().Seconds(), "entries/s")
 	raw, _ := Body(entries[0])
 	b.ReportMetric(float64(len(raw)), "bytes")
 	b.ReportMetric(float64(len(entries[0].Body)), "stored-bytes")
@@ -36,7 +48,13 @@ func BenchmarkFaults(b *testing.B) {
 // TypicalBody returns the record of an evaluation of a payment by 20 rules, which another n makes differ. It is as long as such records are, and compresses as well.
 func TypicalBody(tb testing.TB, n int) []byte {
 	tb.Helper()
-	verdicts, versions := make([]rule.RuleVerdict, 20), make([]wire.RecordedRule, 20)
+	return BodyOf(tb, n, 20)
+}
+
+// BodyOf is [TypicalBody] with a number of rules.
+func BodyOf(tb testing.TB, n, rules int) []byte {
+	tb.Helper()
+	verdicts, versions := make([]rule.RuleVerdict, rules), make([]wire.RecordedRule, rules)
 	for i := range verdicts {
 		verdicts[i] = rule.RuleVerdict{
 			RuleID: fmt.Sprintf("0197f3c2-%04x-7abc-%04x-%012x", i*2749%65536, 0x8000+i*977%16384, uint64(i+1)*0x9e3779b97f4a7c15>>16), RuleSlug: fmt.Sprintf("B-%06d", 2*i), //nolint:gosec // small

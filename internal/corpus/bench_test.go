@@ -3,6 +3,7 @@ package corpus_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -65,14 +66,23 @@ func BenchmarkNew(b *testing.B) {
 	}
 }
 
-// BenchmarkApply edits one rule of 10,000.
+// BenchmarkApply edits one rule of many, whose text has a number of its own.
 func BenchmarkApply(b *testing.B) {
-	v, states := benchView(b, 10_000, prose())
-	for i := 0; b.Loop(); i++ {
-		next, err := v.Apply(2, states[i%len(states):i%len(states)+1])
-		if err != nil || next.Len() != len(states) {
-			b.Fatal(err)
-		}
+	for _, n := range []int{10_000, 100_000} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			_, states := benchView(b, n, prose())
+			for i := range states {
+				states[i].Rule.Statement += fmt.Sprintf(" (rule n%d)", i)
+			}
+			v := view(b, states...)
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				next, err := v.Apply(2, states[i%len(states):i%len(states)+1])
+				if err != nil || next.Len() != len(states) {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 

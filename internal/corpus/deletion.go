@@ -96,8 +96,41 @@ func (b bitset) without(other bitset) {
 type deletion struct {
 	docs  bitset
 	n     int
-	terms []uint32 // deleted documents of each term
-	total int64    // lengths of the deleted documents
+	terms termCounts // deleted documents of each term
+	total int64      // lengths of the deleted documents
+}
+
+// termCounts counts documents by the numbers of terms, in blocks that those counts share which are made from each other. A large segment has as many terms as rules, and
+// a change of a rule concerns a few dozen of them.
+type termCounts []*countBlock
+
+// countBlock is small, since the terms of a rule are mostly in different ones.
+type countBlock [64]uint32
+
+func newTermCounts(vocabulary int) termCounts {
+	return make(termCounts, (vocabulary+len(countBlock{})-1)/len(countBlock{}))
+}
+
+// of returns the count of a term.
+func (c termCounts) of(term uint32) uint32 {
+	if b := c[term/uint32(len(countBlock{}))]; b != nil {
+		return b[term%uint32(len(countBlock{}))]
+	}
+	return 0
+}
+
+// add counts one more document of a term. It replaces each block that c shares with others, which own does not have, by a copy.
+func (c termCounts) add(term uint32, own map[uint32]bool) {
+	at := term / uint32(len(countBlock{}))
+	if !own[at] {
+		own[at] = true
+		b := new(countBlock)
+		if c[at] != nil {
+			*b = *c[at]
+		}
+		c[at] = b
+	}
+	c[at][term%uint32(len(countBlock{}))]++
 }
 
 func (d *deletion) has(doc int32) bool { return d != nil && d.docs.has(doc) }
@@ -111,11 +144,12 @@ func (d *deletion) count() int {
 
 // with returns the deletion with more documents of a segment.
 func (d *deletion) with(s *segment, docs []int32) *deletion {
-	next := &deletion{docs: newBitset(len(s.entries)), terms: make([]uint32, s.text.vocabulary())}
+	next := &deletion{docs: newBitset(len(s.entries)), terms: newTermCounts(s.text.vocabulary())}
 	if d != nil {
 		next = &deletion{docs: slices.Clone(d.docs), n: d.n, terms: slices.Clone(d.terms), total: d.total}
 	}
 	var seen []uint32
+	own := map[uint32]bool{}
 	for _, doc := range docs {
 		next.docs.set(doc)
 		next.n++
@@ -124,7 +158,7 @@ func (d *deletion) with(s *segment, docs []int32) *deletion {
 		s.text.eachTerm(doc, func(term uint32, _ int, _ bool) { seen = append(seen, term) })
 		slices.Sort(seen)
 		for _, term := range slices.Compact(seen) {
-			next.terms[term]++
+			next.terms.add(term, own)
 		}
 	}
 	return next
@@ -135,7 +169,7 @@ func (d *deletion) of(term uint32) int {
 	if d == nil {
 		return 0
 	}
-	return int(d.terms[term])
+	return int(d.terms.of(term))
 }
 
 // length is the sum of the lengths of the deleted documents.

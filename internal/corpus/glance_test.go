@@ -5,7 +5,9 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"tenet/internal/corpus"
 	"tenet/internal/rule"
@@ -64,6 +66,49 @@ func TestAGlanceKeepsNothing(t *testing.T) {
 		}
 		if want := []string{"p", "p", "p"}; !slices.Equal(explained.forgotten, want) {
 			t.Errorf("forgotten %v, want %v", explained.forgotten, want)
+		}
+	})
+}
+
+// slowProjects keeps the first reader of a project waiting until the test goes on.
+type slowProjects struct {
+	store.ProjectReader
+	reads         atomic.Int64
+	reading, goOn chan struct{}
+}
+
+func (s *slowProjects) Get(ctx context.Context, id string) (rule.Project, error) {
+	if s.reads.Add(1) == 1 {
+		close(s.reading)
+		<-s.goOn
+	}
+	return s.ProjectReader.Get(ctx, id)
+}
+
+// A round in the background that begins while a view is being loaded waits for that view: a second one would take its time and its memory.
+func TestAGlanceWaitsForTheViewThatIsBeingLoaded(t *testing.T) {
+	eachStore(t, func(t *testing.T, open func() store.Store) {
+		s := open()
+		createProject(t, s, "p")
+		put(t, s, "p", newRule(1, nil).Rule)
+		projects := &slowProjects{ProjectReader: s.Projects, reading: make(chan struct{}), goOn: make(chan struct{})}
+		l := corpus.NewLive(corpus.Config{
+			Store:  corpus.Store{Projects: projects, Federation: s.Federation, Embeddings: s.Embeddings, Waivers: s.Waivers},
+			Logger: slog.New(slog.DiscardHandler),
+		})
+		var loaded, glanced *corpus.View
+		var all sync.WaitGroup
+		all.Go(func() { loaded, _ = l.View(t.Context(), "p") })
+		<-projects.reading
+		all.Go(func() { glanced, _ = l.Glance(t.Context(), "p") })
+		time.Sleep(100 * time.Millisecond) // a glance that does not wait reads the project meanwhile
+		if n := projects.reads.Load(); n != 1 {
+			t.Errorf("the glance has read the project beside the load: %d reads", n)
+		}
+		close(projects.goOn)
+		all.Wait()
+		if loaded == nil || glanced != loaded {
+			t.Error("the glance has another view than the one that was loaded")
 		}
 	})
 }

@@ -346,14 +346,19 @@ func (l *Live) Loaded() []string {
 	return ids
 }
 
-// Glance returns the current view of a project for work in the background: the one in memory, or else one that is made for the caller and not kept, so that
-// a round over all projects keeps none of them in memory.
+// Glance returns the current view of a project for work in the background: the one in memory, or the one that is being loaded, or else one that is made for the caller
+// and not kept, so that a round over all projects keeps none of them in memory. The rounds that follow a start would otherwise make a second view of a large project
+// beside the first, with its time and its memory.
 func (l *Live) Glance(ctx context.Context, projectID string) (*View, error) {
 	l.mu.Lock()
 	f := l.projects[projectID]
 	l.mu.Unlock()
 	if f != nil {
-		if v := f.view.Load(); v != nil {
+		v := f.view.Load()
+		if v == nil {
+			v = f.loaded()
+		}
+		if v != nil {
 			return v, nil
 		}
 		if d := f.broken.Load(); d != nil && time.Now().Before(d.until) {
@@ -368,6 +373,13 @@ func (l *Live) Glance(ctx context.Context, projectID string) (*View, error) {
 		l.cfg.InForce.Forget(projectID)
 	}
 	return v, err
+}
+
+// loaded waits for the load that is going on, and returns the view then; nil for none.
+func (f *followed) loaded() *View {
+	f.load.Lock()
+	defer f.load.Unlock()
+	return f.view.Load()
 }
 
 // Glances are the views of a [Live] for work in the background.

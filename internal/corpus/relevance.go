@@ -8,13 +8,25 @@ import (
 // maxRankTerms bounds the distinct terms of a subject that rules are ranked by.
 const maxRankTerms = 400
 
+// How subjects rank rules, chosen by what bench/triage measures.
+const (
+	// conceptWeight is the weight of a word that the subject has only by its concepts.
+	conceptWeight = 0.5
+	// lengthWeight is how many times more the length of a rule counts than in a search: a subject has hundreds of words, of which a long rule has some by chance.
+	lengthWeight = 2
+)
+
 // relevance is the BM25 score of each candidate against the query's terms, scaled to 0..1; nil without terms that may distinguish rules. It reads the
 // words of the candidates, or the postings of rare terms where these are fewer, so that rules that do not apply cost nothing.
 func (q *Query) relevance(x *index, found []candidate) []float64 {
 	if len(q.Terms) == 0 || len(found) == 0 {
 		return nil
 	}
-	r := x.lexicon().rankTerms(q.Terms)
+	var concepts []string
+	if q.Concepts != nil && len(found) > q.Few {
+		concepts = q.Concepts()
+	}
+	r := x.lexicon().rankTerms(q.Terms, concepts)
 	if len(r.terms) == 0 {
 		return nil
 	}
@@ -57,18 +69,26 @@ type rankTerms struct {
 	seen   []int     // terms with a tf
 }
 
-// rankTerms takes the words of texts that occur in the index and not in most rules.
-func (l lexicon) rankTerms(texts []string) *rankTerms {
+// rankTerms takes the words of texts and concepts that occur in the index and not in most rules.
+func (l lexicon) rankTerms(texts, concepts []string) *rankTerms {
 	r := &rankTerms{model: l.model}
-	for _, term := range distinctTerms(texts) {
+	r.model.slope *= lengthWeight
+	seen := map[string]bool{}
+	r.take(l, distinctTerms(texts, seen), 1)
+	r.take(l, distinctTerms(concepts, seen), conceptWeight)
+	r.tf = make([]int, len(r.terms))
+	return r
+}
+
+// take adds terms of a weight.
+func (r *rankTerms) take(l lexicon, terms []string, weight float32) {
+	for _, term := range terms {
 		df := l.frequency(term)
 		if df == 0 || (df > 1000 && 5*df > r.model.docs) {
 			continue // a word of every fifth rule says little
 		}
-		r.terms, r.rarity = append(r.terms, term), append(r.rarity, r.model.rarity(df))
+		r.terms, r.rarity = append(r.terms, term), append(r.rarity, weight*r.model.rarity(df))
 	}
-	r.tf = make([]int, len(r.terms))
-	return r
 }
 
 // postingsEach is how many postings take less time than the words of one candidate.
@@ -146,9 +166,9 @@ func (r *rankTerms) share(k, tf int, length uint16) float32 {
 	return float32(r.rarity[k] * r.model.part(tf, length)) //nolint:unconvert // see above
 }
 
-// distinctTerms returns the first terms of some texts, without stop words.
-func distinctTerms(texts []string) []string {
-	words, terms := map[string]bool{}, map[string]bool{}
+// distinctTerms returns the first terms of some texts, without stop words and those already seen, and adds them to these.
+func distinctTerms(texts []string, terms map[string]bool) []string {
+	words := map[string]bool{}
 	var out []string
 	for _, text := range texts {
 		eachToken(text, func(t token) bool {

@@ -26,6 +26,10 @@ type Query struct {
 	Beside      bool // the subject holds more than files: facts or an action
 	// Terms is text of the subject to rank by; it may be cut, since it selects nothing.
 	Terms []string
+	// Concepts returns words for what the subject does, which it need not have itself. They count less than Terms. It is only called if more rules
+	// apply than Few, which is how many may be judged: to find them takes longer than to rank these.
+	Concepts func() []string
+	Few      int
 	// Context includes MAY and INFO rules, which are never judged.
 	Context bool
 	// Within narrows the selection to a federation node: what holds there and what is overridden there; nil does not.

@@ -42,6 +42,7 @@ const (
 	fieldRationale
 	fieldTags
 	fieldSlug
+	fieldExamples
 	fields
 )
 
@@ -52,7 +53,7 @@ const (
 )
 
 // fieldWeights is how much one word counts in each field.
-var fieldWeights = [fields]int{2, 1, 2, 2}
+var fieldWeights = [fields]int{2, 1, 2, 2, 1}
 
 // list returns the postings of a term; none for 0, the unknown term.
 func (x *textIndex) list(term uint32) []posting {
@@ -241,7 +242,7 @@ func (p *termReader) read(entries []*Entry) {
 				p.texts = binary.AppendUvarint(p.texts, code)
 				return true
 			})
-			if field == fieldTags {
+			if field == fieldTags || field == fieldExamples {
 				p.texts = append(p.texts, gap)
 			}
 		}, func() {
@@ -254,6 +255,9 @@ func (p *termReader) read(entries []*Entry) {
 	}
 }
 
+// maxExampleText bounds the text of a rule's examples that is indexed, in bytes.
+const maxExampleText = 8 << 10
+
 // eachField calls yield for the texts of a rule, with their field, and end after each field.
 func eachField(r *rule.Rule, yield func(field int, text string), end func()) {
 	yield(fieldStatement, r.Statement)
@@ -265,6 +269,14 @@ func eachField(r *rule.Rule, yield func(field int, text string), end func()) {
 	}
 	end()
 	yield(fieldSlug, r.Slug)
+	end()
+	room := maxExampleText
+	for i := range r.Examples {
+		if room -= len(r.Examples[i].Input); room < 0 {
+			break
+		}
+		yield(fieldExamples, r.Examples[i].Input)
+	}
 	end()
 }
 

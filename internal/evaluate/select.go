@@ -200,6 +200,6 @@ func queryOf(r *run) *corpus.Query {
 			q.Paths = append(q.Paths, f.OldPath)
 		}
 	}
-	q.Terms = termsOf(s)
+	q.Terms, q.Concepts, q.Few = termsOf(s), func() []string { return conceptsOf(s) }, r.req.MaxRules
 	return q
 }

@@ -92,10 +92,14 @@ func (m *Monitor) evidence(ctx context.Context, projectID string, entries []*cor
 }
 
 func (v *evidence) facts(e *corpus.Entry, dormantAfter time.Duration, now time.Time) *facts {
-	id, content := e.Rule.ID, e.ContentHash()
+	id := e.Rule.ID
 	f := &facts{rule: e.Rule, dormantAfter: dormantAfter, now: now, last: lastVerdict(v.last, id)}
-	f.addTests(v.tests[id], content)
-	f.addFeedback(v.feedback[id], content)
+	tests, feedback := v.tests[id], v.feedback[id]
+	if len(tests)+len(feedback) > 0 { // the entry keeps the hash, and most rules have neither
+		content := e.ContentHash()
+		f.addTests(tests, content)
+		f.addFeedback(feedback, content)
+	}
 	return f
 }
 

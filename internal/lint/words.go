@@ -87,9 +87,12 @@ type statement struct {
 	words []word
 }
 
+// wordLength is about how many bytes a word of a statement has, with what is between it and the next.
+const wordLength = 6
+
 // read splits a text into words. Text in backquotes or quotation marks is cited, not said.
 func read(text string) *statement {
-	s := &statement{text: text}
+	s := &statement{text: text, words: make([]word, 0, len(text)/wordLength+1)}
 	first, code := true, false
 	start := -1
 	flush := func(end int) {

@@ -54,6 +54,9 @@ func matchedWords(it *wire.RuleSearchItem, query string) []string {
 	for i, tag := range r.Tags {
 		other("tags", i, tag)
 	}
+	for i := range r.Examples {
+		other("examples.input", i, r.Examples[i].Input)
+	}
 	return words
 }
 

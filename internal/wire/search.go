@@ -110,8 +110,8 @@ type RuleSearchItem struct {
 
 // Highlight is a part of a rule's text that a query has found.
 type Highlight struct {
-	Field string `json:"field" enum:"statement,rationale,slug,tags,source_refs.uri,source_refs.section,source_refs.quote" doc:"The text. Searches other than the one in one box mark statement and rationale."`
-	Index int    `json:"index,omitempty" minimum:"0" doc:"Place in the list of tags or source_refs, from 0."`
+	Field string `json:"field" enum:"statement,rationale,slug,tags,examples.input,source_refs.uri,source_refs.section,source_refs.quote" doc:"The text. Searches other than the one in one box mark statement and rationale."`
+	Index int    `json:"index,omitempty" minimum:"0" doc:"Place in the list of tags, examples or source_refs, from 0."`
 	Start int    `json:"start" minimum:"0" doc:"First character, counted in Unicode characters from 0."`
 	End   int    `json:"end" minimum:"0" doc:"Character behind the last."`
 }

@@ -1,5 +1,7 @@
 package prose
 
+import "tenet/internal/text"
+
 // plays reports whether a text gives a role to play: "You are a veteran plumber", "Behave like ...".
 func plays(t []token) bool {
 	i := 0
@@ -73,12 +75,15 @@ func welcomes(t []token) bool {
 // about reports whether one of the n words from i is a thing that people report or ask for.
 func about(t []token, i, n int) bool {
 	for k := i; k < len(t) && k < i+n; k++ {
-		if reported[t[k].low] {
+		if reported[t[k].low] && !references[at(t, k+1)] {
 			return true
 		}
 	}
 	return false
 }
+
+// references are words behind one for a thing that people report, which show that something names it: "include the issue number".
+var references = text.Words("reference references number numbers id ids key keys link links")
 
 // asks reports whether an order to report or to look something up is in a clause behind i.
 func asks(t []token, i int) bool {

@@ -37,6 +37,7 @@ type place struct {
 	later   bool // behind another sentence of its item
 	aside   bool // where people are asked to report or to ask
 	advises bool // in a document that describes things, whose advice counts
+	guides  bool // in such a document whose orders under a condition count, too
 	// orders reports whether other items of the list are orders; nil outside of lists.
 	orders func() bool
 	tongue *tongue // nil for English
@@ -284,6 +285,14 @@ func demanding(t []token, i int, _ place) bool {
 	})
 }
 
+// governed reports whether something that regulates follows the word at i: "we follow the standards of the guild".
+func governed(t []token, i int, _ place) bool {
+	return within(t, i, 8, func(k int) bool { return governing[t[k].low] })
+}
+
+// governing are names of texts that regulate.
+var governing = text.Words("guideline guidelines standard standards convention conventions policy policies rules styleguide")
+
 // within reports whether a condition holds for a token less than n behind i.
 func within(t []token, i, n int, holds func(k int) bool) bool {
 	for k := i + 1; k < len(t) && k < i+n; k++ {
@@ -332,6 +341,16 @@ func only(t []token, i int, _ place) bool {
 		}
 		if t[k].before == ',' || t[k].before == ';' {
 			return false
+		}
+	}
+	return false
+}
+
+// few reports whether the clause of the word at i begins by allowing something to few: "Only the owner can open it".
+func few(t []token, i int, _ place) bool {
+	for k := i - 1; k >= 0; k-- {
+		if k == 0 || t[k].before != 0 {
+			return t[k].low == "only"
 		}
 	}
 	return false

@@ -27,20 +27,22 @@ type finder struct {
 	loose  int          // the block whose sentence the list that is being read ends; -1 for none
 	points int          // the block whose points the paragraphs below it are; -1 for none
 	orders map[int]bool // by the first item of a list, whether some of its items are surely orders
+	firm   map[int]bool // by the first item of a list, whether it regulates in a text that describes things
 	tongue *tongue      // the language; nil for English
 	inner  lead         // of the lines behind it in its paragraph
 	over   span         // the lead of the sections below it
 
 	advises bool // its advice counts, although it is a document that describes things
+	guides  bool // so do its orders under a condition
 }
 
 // Find returns the norms of a text, and the places that it has not read. When ctx ends it returns those found until then.
 func Find(ctx context.Context, list []blocks.Block, g Genre) (found []Norm, gaps []Gap) {
 	load()
-	f := &finder{list: list, genre: g, leads: map[int]lead{}, points: -1, loose: -1, orders: map[int]bool{}, tongue: tongueOf(list)}
+	f := &finder{list: list, genre: g, leads: map[int]lead{}, points: -1, loose: -1, orders: map[int]bool{}, firm: map[int]bool{}, tongue: tongueOf(list)}
 	if g == Document && f.tongue == nil {
 		n := survey(list)
-		f.advises = n.advises()
+		f.advises, f.guides = n.advises(), n.guides()
 		if n.prescribes() {
 			g = Policy
 		}
@@ -50,6 +52,9 @@ func Find(ctx context.Context, list []blocks.Block, g Genre) (found []Norm, gaps
 	}
 	for i := range list {
 		f.genre = genreOf(list[i].Section, g)
+		if f.genre == Document && f.advises && f.firmAround(i) {
+			f.genre = Policy
+		}
 		if i%64 == 0 && ctx.Err() != nil {
 			break
 		}
@@ -59,7 +64,7 @@ func Find(ctx context.Context, list []blocks.Block, g Genre) (found []Norm, gaps
 		switch b := &list[i]; {
 		case b.Kind == blocks.Heading:
 			f.heading(i)
-		case !silent(b.Section):
+		case !silent(b.Section) || binding(b.Text):
 			f.block(i)
 		}
 	}
@@ -106,7 +111,7 @@ func (f *finder) block(i int) {
 // context returns the surroundings of the sentences of a block.
 func (f *finder) context(i int) place {
 	b := &f.list[i]
-	c := place{genre: f.genre, tongue: f.tongue, item: b.Kind == blocks.Item, row: b.Kind == blocks.Row, facts: factual(b.Section), aside: announced(b.Section, asideSections), advises: f.advises && f.genre == Document}
+	c := place{genre: f.genre, tongue: f.tongue, item: b.Kind == blocks.Item, row: b.Kind == blocks.Row, facts: factual(b.Section), aside: announced(b.Section, asideSections), advises: f.advises && f.genre == Document, guides: f.guides && f.genre == Document}
 	if l, ok := f.lead(b.Lead); ok && b.Kind == blocks.Paragraph && l.open {
 		c.item = true
 	}

@@ -37,6 +37,10 @@ func (n counts) prescribes() bool {
 // advises reports whether a text that describes things also says how they should be: in a tenth of its sentences, three at least.
 func (n counts) advises() bool { return n.binding >= leastAdvice && 10*n.binding >= n.all }
 
+// guides reports whether such a text says in a fifth of its sentences how things should be, and shows little code: its orders under a condition
+// are rules then, and steps elsewhere.
+func (n counts) guides() bool { return n.advises() && 5*n.binding >= n.all && 10*n.code <= n.all }
+
 // counts are numbers of sentences of a text.
 type counts struct {
 	all, firm, orders int // all, those that forbid or prefer, and other orders

@@ -33,7 +33,7 @@ func (f *finder) leading(i, at int, raw string, c place) bool {
 	if r, ok := classify(t, c); ok {
 		l.says = &r
 		demand := r.means != ByItem && r.means != BySentence
-		l.open = demand && (r.at+4 > len(t) || divides(t) || r.modality == rule.MustNot && enumerates(t)) || demands(t)
+		l.open = demand && (r.at+4 > len(t) || divides(t) || (r.modality == rule.MustNot || denies(t, r)) && enumerates(t)) || demands(t)
 		if !demand && generic(t) {
 			l.says = nil
 		}
@@ -47,6 +47,8 @@ func (f *finder) leading(i, at int, raw string, c place) bool {
 		l.says = bare(t)
 		if n := len(t); l.says == nil && f.genre == Policy && n > 2 && is(t, n-2, "will", "be") && !somebody[t[n-3].low] { // "Contractors will be:" with "paid on time" below it
 			l.says = &reading{modality: rule.Must, means: ByStatement, phrase: "will be", at: n - 2, subject: true}
+		} else if l.says == nil && f.genre == Policy && n > 1 && n <= 8 && t[n-1].low == "will" && people[t[n-2].low] && !somebody[t[n-2].low] && t[n-2].low != "you" && t[n-2].low != "we" && !guarded(t, n-1) { // "All members will:"
+			l.says = &reading{modality: rule.Must, means: ByStatement, phrase: "will", at: n - 1, subject: true}
 		}
 		l.open = l.says != nil
 		l.ends = l.ends || l.open && !entitling[l.says.phrase]
@@ -150,6 +152,9 @@ func aims(t []token) bool {
 	}
 	return true
 }
+
+// denies reports whether the word that advises has a negation behind it: "should not do the following in a constructor:".
+func denies(t []token, r reading) bool { return r.means == ByAdvice && negated(t, r.at) }
 
 // endsOpen reports whether an item without a colon is the beginning of those in it: "Any change must".
 func endsOpen(raw string) bool {

@@ -42,12 +42,18 @@ func order(t []token, c place) (reading, bool) {
 		if t[i].low == "or" || t[i].low == "and" && !c.item || i > from+1 && spoken(t, from, i) {
 			continue
 		}
+		if c.guides && conditions[t[from].low] && !wishing(t, from) && !asides[t[i].low] {
+			c.genre = Policy
+		}
 		if r, ok := orderAt(t, i, c); ok && !follows(t, i) {
 			return r, true
 		}
 	}
 	return reading{}, false
 }
+
+// conditions begin sentences whose order counts in documents that guide: "If it can live on its own, move it".
+var conditions = text.Words("if before unless whenever")
 
 // conditioned reports whether an order among facts regulates: it says when it holds ("Read it before you change it"), or is a paragraph of
 // words alone.
@@ -70,10 +76,10 @@ func behindDash(t []token, c place) (reading, bool) {
 		return reading{}, false
 	}
 	for i := 2; i < len(t); i++ {
-		if c.genre != Instructions && !(t[i-1].low == "so" && t[i-1].before == ',' && t[i].low != "be" && t[i].low != "bear") {
+		if c.genre != Instructions && !(t[i-1].low == "so" && (t[i-1].before == ',' || t[i-1].before == ';') && t[i].low != "be" && t[i].low != "bear") {
 			continue
 		}
-		if i+1 < len(t) && t[i+1].before != '-' && (t[i].before == '-' || t[i].before == ';' || t[i-1].low == "so" && t[i-1].before == ',') && verb(t[i].low) && (!noun(t[i].low) || t[i].before == ';' && follower(t, i, c)) {
+		if i+1 < len(t) && t[i+1].before != '-' && (t[i].before == '-' || t[i].before == ';' || t[i-1].low == "so" && (t[i-1].before == ',' || t[i-1].before == ';')) && verb(t[i].low) && (!noun(t[i].low) || t[i].before == ';' && follower(t, i, c)) {
 			if r, ok := orderAt(t, i, c); ok {
 				return r, true
 			}
@@ -317,7 +323,7 @@ func rarer(t []token, i int, c place) bool {
 		return false
 	}
 	next := t[i+1].low
-	object := determiners[next] || objects[next]
+	object := determiners[next] || objects[next] || next == "someone" || next == "somebody" || next == "everyone"
 	if noun(t[i].low) {
 		return object
 	}

@@ -50,7 +50,7 @@ const (
 var (
 	restrictions = map[string]where{"rules": rules, "policy": policy, "behind": behind, "item": item, "advice": advice}
 	tests        = map[string]test{
-		"advised": advised, "affirmed": affirmed, "bounded": bounded, "extent": extent, "prescribed": prescribed, "demanding": demanding, "denied": denied, "due": due, "joined": joined, "named": namedOffice, "needed": needed, "only": only,
+		"advised": advised, "affirmed": affirmed, "bounded": bounded, "extent": extent, "few": few, "governed": governed, "prescribed": prescribed, "demanding": demanding, "denied": denied, "due": due, "joined": joined, "named": namedOffice, "needed": needed, "only": only,
 		"ours": ours, "parted": parted, "peopled": peopled, "refused": refused, "unwanted": unwanted, "used": used, "verbNext": verbNext,
 	}
 	meanings = map[string]Means{

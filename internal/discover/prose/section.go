@@ -8,20 +8,63 @@ import (
 	"tenet/internal/rule"
 )
 
-// ordersAround reports whether a third of the items of the list that item i is in are surely orders or demands, and one an order.
-func (f *finder) ordersAround(i int) bool {
+// firmAround reports whether the list that item i is in regulates, in a document that describes things and often advises: it has three
+// items at least, nearly all are orders, and one of them forbids or prefers. Lists of steps seldom say what not to do.
+func (f *finder) firmAround(i int) bool {
+	if f.list[i].Kind != blocks.Item {
+		return false
+	}
+	from, to := f.listAround(i)
+	if known, ok := f.firm[from]; ok {
+		return known
+	}
+	orders, firm := 0, 0
+	for k := from; k < to; k++ {
+		b := &f.list[k]
+		p := places(b)
+		if len(p) == 0 || p[0][1]-p[0][0] > maxSentence || b.BeforeCode {
+			continue
+		}
+		_, body := cutLabel(b.Text[p[0][0]:p[0][1]])
+		t := tokenize(unnumbered(body))
+		if len(t) < 2 {
+			continue
+		}
+		if r, ok := order(t, place{genre: Policy, item: true}); ok {
+			orders++
+			if r.means == ByNegation || behindSign(t) || advising[r.phrase] {
+				firm++
+			}
+		}
+	}
+	n := to - from
+	f.firm[from] = n > 2 && firm > 0 && 4*orders >= 3*n
+	return f.firm[from]
+}
+
+// listAround returns where the list that item i is in begins and ends; of a long list, a part.
+func (f *finder) listAround(i int) (from, to int) {
 	same := func(k int) bool {
 		return k >= 0 && k < len(f.list) && f.list[k].Kind == blocks.Item && f.list[k].Lead == f.list[i].Lead && slices.Equal(f.list[k].Section, f.list[i].Section)
 	}
-	from := i
+	from, to = i, i
 	for i-from < maxList && same(from-1) {
 		from--
 	}
+	for to-from < maxList && same(to) {
+		to++
+	}
+	return from, to
+}
+
+// ordersAround reports whether a third of the items of the list that item i is in are surely orders or demands, and one an order.
+func (f *finder) ordersAround(i int) bool {
+	from, to := f.listAround(i)
 	if known, ok := f.orders[from]; ok {
 		return known
 	}
-	orders, bound, verbs, k := 0, 0, 0, from
-	for ; k-from < maxList && same(k); k++ {
+	orders, bound, verbs := 0, 0, 0
+	for k := from; k < to; k++ {
 		_, body := cutLabel(f.list[k].Text[:min(len(f.list[k].Text), maxSentence)])
 		t := tokenize(unnumbered(body))
 		if len(t) > 1 && commands(t) {
@@ -33,7 +76,7 @@ func (f *finder) ordersAround(i int) bool {
 			verbs++
 		}
 	}
-	n := k - from
+	n := to - from
 	f.orders[from] = orders > 0 && (3*(orders+bound) >= n || verbs == n && n > 2)
 	return f.orders[from]
 }

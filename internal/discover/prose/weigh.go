@@ -43,6 +43,17 @@ func silent(section []string) bool {
 	return len(section) > 0 && ending(section[len(section)-1], silentSections) && !acted(section[len(section)-1]) || len(section) > 0 && silentTitles[strings.ToLower(strings.TrimSpace(section[len(section)-1]))]
 }
 
+// binding reports whether a text has a word that binds in capitals, as in RFC 2119: then it has rules, whatever its heading says.
+func binding(text string) bool {
+	for word := range strings.FieldsSeq(text) {
+		switch strings.Trim(word, "*_.,;:") {
+		case "MUST", "SHALL", "SHOULD":
+			return true
+		}
+	}
+	return false
+}
+
 // ending reports whether one of the list begins or ends a heading: "External references", and not "The API references models only".
 func ending(heading string, list []string) bool {
 	heading = strings.Trim(lower(unnumbered(heading)), " .:*_")

@@ -3228,8 +3228,8 @@ export interface Highlight {
   /** Character behind the last. */
   end: number;
   /** The text. Searches other than the one in one box mark statement and rationale. */
-  field: "statement" | "rationale" | "slug" | "tags" | "source_refs.uri" | "source_refs.section" | "source_refs.quote" | (string & {});
-  /** Place in the list of tags or source_refs, from 0. */
+  field: "statement" | "rationale" | "slug" | "tags" | "examples.input" | "source_refs.uri" | "source_refs.section" | "source_refs.quote" | (string & {});
+  /** Place in the list of tags, examples or source_refs, from 0. */
   index?: number;
   /** First character, counted in Unicode characters from 0. */
   start: number;

@@ -3679,7 +3679,7 @@ class Highlight(Struct, kw_only=True, omit_defaults=True):
     field: str
     """The text. Searches other than the one in one box mark statement and rationale."""
     index: int | None = None
-    """Place in the list of tags or source_refs, from 0."""
+    """Place in the list of tags, examples or source_refs, from 0."""
     start: int
     """First character, counted in Unicode characters from 0."""
 
