@@ -2,6 +2,7 @@ package check
 
 import (
 	"math"
+	"strings"
 
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
@@ -25,7 +26,7 @@ func compare(a, b ref.Val) ref.Val {
 	case types.IsUnknownOrError(b):
 		return b
 	case a == types.NullValue || b == types.NullValue:
-		return types.Equal(a, b) // only an expression writes this null; see withoutNulls
+		return types.Equal(a, b) // only an expression writes this null; see withoutGaps
 	case classOf(a) != classOf(b):
 		return errTypes()
 	}
@@ -49,8 +50,32 @@ func compare(a, b ref.Val) ref.Val {
 	if equal == types.True && (rounded(a) || rounded(b)) {
 		return types.NewErr("%s", errRounded)
 	}
+	if x, isText := a.(types.String); isText && equal == types.False && lookAlike(string(x), string(b.(types.String))) {
+		return types.NewErr("%s", errAlike)
+	}
 	return equal
 }
+
+// errAlike is why two texts have no result: people and many programs take them for equal.
+const errAlike = "texts that differ only in blanks at their ends or in characters that hide others may mean the same; send them as they are meant"
+
+// lookAlike reports whether two texts that are not equal are equal without blanks at their ends and in their second reading.
+func lookAlike(a, b string) bool {
+	if a != "" && b != "" && a[0] != b[0] && shows(a[0]) && shows(b[0]) {
+		return false
+	}
+	x, y := strings.TrimSpace(a), strings.TrimSpace(b)
+	if !plain(x) {
+		x = strings.TrimSpace(reread(x))
+	}
+	if !plain(y) {
+		y = strings.TrimSpace(reread(y))
+	}
+	return x == y
+}
+
+// shows reports whether a byte is an ASCII character that no reading takes away and no escape begins with.
+func shows(c byte) bool { return c > ' ' && c < 0x7F && c != '\\' }
 
 // orders are the functions that put two values in order.
 var orders = map[string]bool{operators.Less: true, operators.LessEquals: true, operators.Greater: true, operators.GreaterEquals: true}
@@ -73,10 +98,10 @@ func rounded(v ref.Val) bool {
 	return ok && math.Abs(float64(d)) > rule.MaxWholeNumber
 }
 
-// isRounded reports whether a result is [errRounded].
-func isRounded(v ref.Val) bool {
+// isDoubtful reports whether a result is [errRounded] or [errAlike].
+func isDoubtful(v ref.Val) bool {
 	err, ok := v.(*types.Err)
-	return ok && err.Error() == errRounded
+	return ok && (err.Error() == errRounded || err.Error() == errAlike)
 }
 
 // errTypes begins as CEL's own error does, so that [expression.explain] finds the facts at fault.
@@ -170,11 +195,11 @@ func withinBy(compare func(ref.Val) ref.Val, list traits.Iterable, written bool)
 			return types.True
 		case result == types.False:
 			comparable = true
-		case open == nil || types.IsUnknown(result) || isRounded(result):
+		case open == nil || types.IsUnknown(result) || isDoubtful(result):
 			open = result
 		}
 	}
-	if open == nil || written && comparable && !types.IsUnknown(open) && !isRounded(open) {
+	if open == nil || written && comparable && !types.IsUnknown(open) && !isDoubtful(open) {
 		return types.False
 	}
 	return open
