@@ -29,17 +29,18 @@ func ParseYAML(data []byte) (*wire.RuleFile, error) {
 	return f, err
 }
 
-// Read reads a file as [ParseYAML] does. Of a file in the wrong form it also reports the test cases whose rule neither the file nor the project has.
-func (c *Catalog) Read(ctx context.Context, projectID string, data []byte) (*wire.RuleFile, error) {
+// ReadFor reads a file for a project as [ParseYAML] does. Of a file in the wrong form it also reports the test cases whose rule neither the file nor
+// the project has.
+func ReadFor(ctx context.Context, c *Catalog, projectID string, data []byte) (*wire.RuleFile, error) {
 	f, err := ParseYAML(data)
 	if e, ok := errors.AsType[*rulefile.Error](err); ok {
-		c.addUnknownCases(ctx, projectID, e)
+		addUnknownCases(ctx, c, projectID, e)
 	}
 	return f, err
 }
 
 // addUnknownCases adds nothing if a rule of the file has no name that can be read: a case may mean it.
-func (c *Catalog) addUnknownCases(ctx context.Context, projectID string, e *rulefile.Error) {
+func addUnknownCases(ctx context.Context, c *Catalog, projectID string, e *rulefile.Error) {
 	own, all := e.Named()
 	if !all {
 		return
