@@ -3,6 +3,7 @@ package check
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"tenet/internal/rule"
 )
@@ -46,6 +47,30 @@ func TestTextsThatLookAlikeHaveNoResult(t *testing.T) {
 			if out.Result == Undecided && !strings.Contains(out.Reason, "may mean the same") {
 				t.Errorf("%s of %q: because %s", cel, c.role, out.Reason)
 			}
+		}
+	}
+}
+
+// TestTextsAreReadAsFarAsTheyAreEqual compares long texts often, which must not take long.
+func TestTextsAreReadAsFarAsTheyAreEqual(t *testing.T) {
+	long := strings.Repeat("a", 1<<20)
+	began := time.Now()
+	for range 100_000 {
+		if lookAlike("a", long) || lookAlike(long, "aab") {
+			t.Fatal("they are taken for alike")
+		}
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("took %v", took)
+	}
+	for _, c := range [][2]string{{"ab", "a b"}, {"ab", "abc"}, {"", "a"}, {`a\`, "a"}} {
+		if lookAlike(c[0], c[1]) || lookAlike(c[1], c[0]) {
+			t.Errorf("%q and %q are alike", c[0], c[1])
+		}
+	}
+	for _, c := range [][2]string{{"", "  \u200b "}, {" \u200b a", "a"}, {"a\u200b b", "a b \n"}, {`\u0061b`, "ab"}, {"\ufb01x", "fix"}} {
+		if !lookAlike(c[0], c[1]) || !lookAlike(c[1], c[0]) {
+			t.Errorf("%q and %q are not alike", c[0], c[1])
 		}
 	}
 }

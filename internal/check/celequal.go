@@ -2,13 +2,15 @@ package check
 
 import (
 	"math"
-	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
 
+	"tenet/internal/charset"
 	"tenet/internal/rule"
 )
 
@@ -59,19 +61,72 @@ func compare(a, b ref.Val) ref.Val {
 // errAlike is why two texts have no result: people and many programs take them for equal.
 const errAlike = "texts that differ only in blanks at their ends or in characters that hide others may mean the same; send them as they are meant"
 
-// lookAlike reports whether two texts that are not equal are equal without blanks at their ends and in their second reading.
+// lookAlike reports whether two texts that are not equal are equal without blanks at their ends and in their second reading. It reads them only
+// as far as they are equal.
 func lookAlike(a, b string) bool {
 	if a != "" && b != "" && a[0] != b[0] && shows(a[0]) && shows(b[0]) {
 		return false
 	}
-	x, y := strings.TrimSpace(a), strings.TrimSpace(b)
-	if !plain(x) {
-		x = strings.TrimSpace(reread(x))
+	x, y := rereading{rest: a}, rereading{rest: b}
+	r, s := x.skipBlanks(), y.skipBlanks()
+	for r == s && r != endOfText {
+		r, s = x.next(), y.next()
 	}
-	if !plain(y) {
-		y = strings.TrimSpace(reread(y))
+	return x.onlyBlanks(r) && y.onlyBlanks(s)
+}
+
+// rereading reads a text in its second reading.
+type rereading struct{ rest, form string }
+
+// endOfText is no character.
+const endOfText = rune(-1)
+
+// next returns the next character of the reading.
+func (t *rereading) next() rune {
+	for t.form == "" {
+		if t.rest == "" {
+			return endOfText
+		}
+		if t.rest[0] == '\\' {
+			if c, n := escaped(t.rest); n > 0 {
+				t.rest = t.rest[n:]
+				return rune(c)
+			}
+		}
+		r, size := utf8.DecodeRuneInString(t.rest)
+		t.rest = t.rest[size:]
+		switch kindOfChar(r) {
+		case invisible:
+		case lineEnd:
+			return '\n'
+		case space:
+			return ' '
+		case variant:
+			t.form = charset.ASCIIForm(r)
+		case plainChar:
+			return r
+		}
 	}
-	return x == y
+	r, size := utf8.DecodeRuneInString(t.form)
+	t.form = t.form[size:]
+	return r
+}
+
+// skipBlanks returns the first character that is no blank.
+func (t *rereading) skipBlanks() rune {
+	r := t.next()
+	for unicode.IsSpace(r) {
+		r = t.next()
+	}
+	return r
+}
+
+// onlyBlanks reports whether a character, which was read last, and all that follow are blanks.
+func (t *rereading) onlyBlanks(last rune) bool {
+	if unicode.IsSpace(last) {
+		last = t.skipBlanks()
+	}
+	return last == endOfText
 }
 
 // shows reports whether a byte is an ASCII character that no reading takes away and no escape begins with.
