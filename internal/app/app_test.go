@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -179,15 +180,21 @@ func TestNotReadyWhileTheDatabaseCannotBeWritten(t *testing.T) {
 	}
 	defer func() { _ = other.Close() }()
 	holds, free, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	var once sync.Once
 	go func() {
 		done <- other.Update(t.Context(), func(tx store.Tx) error {
-			err := tx.Servers.Delete(t.Context(), "nobody")
-			close(holds)
-			<-free
-			return err
+			if err := tx.Servers.Delete(t.Context(), "nobody"); err != nil {
+				return err
+			}
+			once.Do(func() { close(holds); <-free })
+			return nil
 		})
 	}()
-	<-holds
+	select {
+	case <-holds:
+	case err := <-done:
+		t.Fatalf("the other node's transaction has ended before it held anything: %v", err)
+	}
 	becomes(rule.CodeUnavailable)
 	close(free)
 	if err := <-done; err != nil {

@@ -59,6 +59,7 @@ func behind(t *testing.T, changes *change.Changes, list []doing, waiting func())
 	var once sync.Once
 	var all sync.WaitGroup
 	all.Go(func() {
+		defer once.Do(func() { close(holds) }) // also if the change fails before it begins
 		err := changes.Run(t.Context(), "default", func(*change.Change) error {
 			once.Do(func() { close(holds) })
 			<-release

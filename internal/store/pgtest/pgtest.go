@@ -128,8 +128,18 @@ func drop(t testing.TB, name string) {
 	}
 }
 
-// schema identifies the schema of a database by its newest migration and the number of tables and indices; partitions do not count.
-const schema = `SELECT (SELECT max(version_id) FROM goose_db_version) || '/' || count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace AND NOT relispartition`
+// schema identifies the schema of a database by its newest migration and the numbers of its tables, indices, columns, constraints, triggers, functions
+// and namespaces. Partitions do not count.
+const schema = `WITH own AS (SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace AND NOT relispartition)
+SELECT concat_ws('/',
+	(SELECT max(version_id) FROM goose_db_version),
+	(SELECT count(*) FROM own),
+	(SELECT count(*) FROM pg_attribute JOIN own ON attrelid = own.oid WHERE NOT attisdropped),
+	(SELECT count(*) FROM pg_constraint JOIN own ON conrelid = own.oid),
+	(SELECT count(*) FROM pg_trigger JOIN own ON tgrelid = own.oid),
+	(SELECT count(*) FROM pg_event_trigger),
+	(SELECT count(*) FROM pg_proc WHERE pronamespace = 'public'::regnamespace),
+	(SELECT count(*) FROM pg_namespace WHERE nspname NOT LIKE 'pg\_%'))`
 
 // empty drops partitions, deletes all rows, including those that triggers protect, and resets sequences. For few rows DELETE is faster than TRUNCATE.
 const empty = `DO $$

@@ -32,6 +32,22 @@ func noted(t *testing.T, s store.Store, id string, then func()) error {
 
 func nothing() {}
 
+// paused notes a server in a transaction that pauses before its end until goOn is closed, and returns when it does. The channel gets the error of the transaction.
+func paused(t *testing.T, s store.Store, goOn <-chan struct{}) (ended <-chan error) {
+	t.Helper()
+	holds, errs := make(chan struct{}), make(chan error, 1)
+	var once sync.Once
+	go func() {
+		errs <- noted(t, s, "one", func() { once.Do(func() { close(holds); <-goOn }) })
+	}()
+	select {
+	case <-holds:
+	case err := <-errs:
+		t.Fatalf("the transaction has ended before its pause: %v", err)
+	}
+	return errs
+}
+
 func TestANodeThatStandsStillInATransactionDelaysTheOthersBriefly(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.DSN(t)
@@ -40,12 +56,8 @@ func TestANodeThatStandsStillInATransactionDelaysTheOthersBriefly(t *testing.T) 
 		return opened(t, s, err)
 	}
 	frozen, other := within(), within()
-	holds, thaw, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	var once sync.Once
-	go func() {
-		ended <- noted(t, frozen, "one", func() { once.Do(func() { close(holds); <-thaw }) })
-	}()
-	<-holds
+	thaw := make(chan struct{})
+	ended := paused(t, frozen, thaw)
 	begun := time.Now()
 	if err := noted(t, other, "one", nothing); err != nil {
 		t.Errorf("the other node: %v", err)

@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -95,12 +94,8 @@ func lockedOut(t *testing.T, s store.Store, hold func() (release func())) error 
 // holdServer locks the row of a server until release is called.
 func holdServer(t *testing.T, s store.Store) (release func()) {
 	t.Helper()
-	holds, goOn, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	var once sync.Once
-	go func() {
-		ended <- noted(t, s, "one", func() { once.Do(func() { close(holds); <-goOn }) })
-	}()
-	<-holds
+	goOn := make(chan struct{})
+	ended := paused(t, s, goOn)
 	return func() {
 		close(goOn)
 		if err := <-ended; err != nil {
