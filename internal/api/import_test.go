@@ -210,3 +210,31 @@ func testExportImportRoundTrip(t *testing.T, n *node) {
 	}
 	n.call("GET", rulesPath+"/export?format=xml", nil).wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "format")
 }
+
+// TestAnImportNamesWrongKeysAndUnknownCasesAtOnce has a file in the wrong form whose cases name rules of the file, of the project, and of neither.
+func TestAnImportNamesWrongKeysAndUnknownCasesAtOnce(t *testing.T) {
+	t.Parallel()
+	n := newNode(t)
+	n.call("POST", rulesPath+"/import", sampleYAML, "Content-Type", "application/yaml").want(http.StatusOK)
+	const file = `
+rules:
+  - {slug: NEW-1, statement: No tabs., sevrity: HIGH}
+cases:
+  - {rule: new-1, name: own, action: read, expect: ALLOW}
+  - {rule: SEC-1, name: stored, action: read, expect: ALLOW}
+  - {rule: SEC-9, name: nobody's, action: read, expect: ALLOW}
+`
+	p := n.call("POST", rulesPath+"/import", file, "Content-Type", "application/yaml").wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "rules[0].sevrity", "cases[2].rule")
+	if all := fmt.Sprint(p.Errors); !strings.Contains(all, "SEC-9") || !strings.Contains(all, "line 7") || strings.Contains(all, "cases[1]") || strings.Contains(all, "cases[0]") {
+		t.Errorf("it names %s", all)
+	}
+	// A rule without a name may be the one that a case means.
+	p = n.call("POST", rulesPath+"/import", strings.Replace(file, "slug: NEW-1, ", "", 1), "Content-Type", "application/yaml").
+		wantProblem(http.StatusUnprocessableEntity, rule.CodeInvalid, "rules[0].sevrity")
+	if all := fmt.Sprint(p.Errors); strings.Contains(all, "cases[") {
+		t.Errorf("it names %s", all)
+	}
+	if total := into[wire.Page[rule.Rule]](n.call("GET", rulesPath, nil)).Total; total != 2 {
+		t.Errorf("the project has %d rules", total)
+	}
+}

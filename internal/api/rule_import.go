@@ -45,7 +45,7 @@ func (s RuleFiles) load(ctx context.Context, in *wire.ImportQuery) (*rule.Import
 		if n := len(ruleStart.FindAllIndex(data, catalog.MaxImport+1)); n > catalog.MaxImport {
 			return nil, rule.Errorf(rule.CodeTooLarge, "the file holds more than %d rules, which one import takes; import it in parts, as tenet rules import does", catalog.MaxImport)
 		}
-		return catalog.ParseYAML(data)
+		return catalog.ReadFor(ctx, s.Catalog, rest.Project(ctx), data)
 	})
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 
@@ -26,6 +27,51 @@ func ParseYAML(data []byte) (*wire.RuleFile, error) {
 		return e.File(), nil // an import validates values, and names the rules
 	}
 	return f, err
+}
+
+// ReadFor reads a file for a project as [ParseYAML] does. Of a file in the wrong form it also reports the test cases whose rule neither the file nor
+// the project has.
+func ReadFor(ctx context.Context, c *Catalog, projectID string, data []byte) (*wire.RuleFile, error) {
+	f, err := ParseYAML(data)
+	if e, ok := errors.AsType[*rulefile.Error](err); ok {
+		addUnknownCases(ctx, c, projectID, e)
+	}
+	return f, err
+}
+
+// addUnknownCases adds nothing if a rule of the file has no name that can be read: a case may mean it.
+func addUnknownCases(ctx context.Context, c *Catalog, projectID string, e *rulefile.Error) {
+	own, all := e.Named()
+	if !all {
+		return
+	}
+	rules, numbers := e.Cases()
+	var ask wire.RuleFile
+	var places []int // of the asked cases in the file
+	for i, name := range rules {
+		if !slices.ContainsFunc(own, func(o string) bool { return strings.EqualFold(o, name) }) {
+			ask.Cases = append(ask.Cases, rule.FileCase{Rule: name, Name: "of a file with errors", Expect: rule.Deny, Action: "read"})
+			places = append(places, numbers[i])
+		}
+	}
+	if len(places) == 0 || len(places) > MaxImport {
+		return
+	}
+	_, err := c.Import(ctx, projectID, &ask, ImportOptions{DryRun: true})
+	unknown, ok := errors.AsType[*rule.Error](err)
+	if !ok {
+		return // the form is wrong in any case
+	}
+	messages := map[string]string{}
+	for _, f := range unknown.Fields {
+		messages[f.Field] = f.Message
+	}
+	for i, place := range places {
+		if message, ok := messages[fmt.Sprintf("cases[%d].rule", i)]; ok {
+			fault := rule.FieldError{Field: fmt.Sprintf("cases[%d].rule", place), Message: message}
+			e.Problems = append(e.Problems, e.Source().With([]rule.FieldError{fault}).Problems...)
+		}
+	}
 }
 
 // withDefaults joins the file's defaults into an input.

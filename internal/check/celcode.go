@@ -100,6 +100,10 @@ func newCELCodes(s *subject.Subject, files *celFiles, unit func(file int) int) *
 	for i := range s.Files {
 		f := &s.Files[i]
 		language, sure := languageOf(f)
+		embedded := language == ""
+		if embedded {
+			language = embeddedIn(f)
+		}
 		if language == "" || f.Change == diff.Deleted {
 			continue
 		}
@@ -115,6 +119,8 @@ func newCELCodes(s *subject.Subject, files *celFiles, unit func(file int) int) *
 		case files.all[i].unseen != nil:
 			u, _ := files.all[i].unseen.(*types.Unknown)
 			out.put(c.unknown(u))
+		case embedded:
+			out.put(c.unknown(out.gaps.add(unit(i), "%s: it holds %s in another form than that of a source file, which is not read", f.Path, language)))
 		case !sure:
 			out.put(c.unknown(out.gaps.add(unit(i), "%s: its language is not certain, because its path may also be read as %s", f.Path, strings.Join(f.Others, " or "))))
 		case left < 0:
@@ -149,6 +155,23 @@ func languageOf(f *diff.File) (language string, sure bool) {
 		}
 	}
 	return language, sure
+}
+
+// embeddedIn returns the language whose code a file of another form holds; empty if it holds none that is read. Of a page, its lines decide.
+func embeddedIn(f *diff.File) string {
+	found := ""
+	f.AnyPath(func(path string) bool {
+		found = code.EmbeddedIn(path, func(holds func(line string) bool) bool {
+			if f.Unseen != "" {
+				return true
+			}
+			return slices.ContainsFunc(f.Hunks, func(h diff.Hunk) bool {
+				return slices.ContainsFunc(h.Lines, func(l diff.Line) bool { return l.Op == diff.OpAdd && holds(l.Text) })
+			})
+		})
+		return found != ""
+	})
+	return found
 }
 
 // put adds a file that all readings share.

@@ -129,3 +129,34 @@ func TestTooMuchCodeIsUndecided(t *testing.T) {
 		}
 	}
 }
+
+// TestCodeInOtherFormsIsNotTakenToBeAbsent has files that hold code without being source files of a language that is read.
+func TestCodeInOtherFormsIsNotTakenToBeAbsent(t *testing.T) {
+	const none = "!code.exists(f, f.calls.exists(c, 'eval' in c.targets))"
+	for _, c := range []struct {
+		path, line string
+		cel        string
+		want       Result
+	}{
+		{"a.ipynb", `"eval(x)\n"`, none, Undecided},
+		{"A.IPYNB", `"x"`, none, Undecided},
+		{"a.vue", "<template/>", none, Undecided},
+		{"a.svelte", "eval(x)", none, Undecided},
+		{"a.pyx", "eval(x)", none, Undecided},
+		{"a.html", "<p>text</p>", none, Kept},
+		{"a.html", "<SCRIPT>eval(x)</SCRIPT>", none, Undecided},
+		{"a.htm", `<a onclick = "eval(x)">`, none, Undecided},
+		{"a.svg", `<a href="javascript:eval(x)">`, none, Undecided},
+		{"a.md", "eval(x)", none, Kept},
+		{"a.vue", "eval(x)", "!code.exists(f, f.language == 'python' && f.calls.exists(c, 'eval' in c.targets))", Kept},
+	} {
+		s := &subject.Subject{Files: []diff.File{{Path: c.path, Change: diff.Added, Hunks: added(c.line)}}}
+		p, err := Compile(&rule.Check{CEL: c.cel})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out := p.Run(t.Context(), Prepare(s)); out.Result != c.want {
+			t.Errorf("%s with %q: %v (%s), want %v", c.path, c.line, out.Result, out.Reason, c.want)
+		}
+	}
+}

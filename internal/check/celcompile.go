@@ -310,7 +310,7 @@ type answer struct {
 
 // eval evaluates the expression.
 func (e *expression) eval(ctx context.Context, in *Input) answer {
-	if e.plain != nil {
+	if e.plain != nil && !in.twins() {
 		if result := e.plain(in.facts); result != leftToCEL {
 			return answer{holds: result == plainTrue}
 		}

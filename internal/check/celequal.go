@@ -2,12 +2,15 @@ package check
 
 import (
 	"math"
+	"unicode"
+	"unicode/utf8"
 
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
 
+	"tenet/internal/charset"
 	"tenet/internal/rule"
 )
 
@@ -25,7 +28,7 @@ func compare(a, b ref.Val) ref.Val {
 	case types.IsUnknownOrError(b):
 		return b
 	case a == types.NullValue || b == types.NullValue:
-		return types.Equal(a, b) // only an expression writes this null; see withoutNulls
+		return types.Equal(a, b) // only an expression writes this null; see withoutGaps
 	case classOf(a) != classOf(b):
 		return errTypes()
 	}
@@ -49,8 +52,85 @@ func compare(a, b ref.Val) ref.Val {
 	if equal == types.True && (rounded(a) || rounded(b)) {
 		return types.NewErr("%s", errRounded)
 	}
+	if x, isText := a.(types.String); isText && equal == types.False && lookAlike(string(x), string(b.(types.String))) {
+		return types.NewErr("%s", errAlike)
+	}
 	return equal
 }
+
+// errAlike is why two texts have no result: people and many programs take them for equal.
+const errAlike = "texts that differ only in blanks at their ends or in characters that hide others may mean the same; send them as they are meant"
+
+// lookAlike reports whether two texts that are not equal are equal without blanks at their ends and in their second reading. It reads them only
+// as far as they are equal.
+func lookAlike(a, b string) bool {
+	if a != "" && b != "" && a[0] != b[0] && shows(a[0]) && shows(b[0]) {
+		return false
+	}
+	x, y := rereading{rest: a}, rereading{rest: b}
+	r, s := x.skipBlanks(), y.skipBlanks()
+	for r == s && r != endOfText {
+		r, s = x.next(), y.next()
+	}
+	return x.onlyBlanks(r) && y.onlyBlanks(s)
+}
+
+// rereading reads a text in its second reading.
+type rereading struct{ rest, form string }
+
+// endOfText is no character.
+const endOfText = rune(-1)
+
+// next returns the next character of the reading.
+func (t *rereading) next() rune {
+	for t.form == "" {
+		if t.rest == "" {
+			return endOfText
+		}
+		if t.rest[0] == '\\' {
+			if c, n := escaped(t.rest); n > 0 {
+				t.rest = t.rest[n:]
+				return rune(c)
+			}
+		}
+		r, size := utf8.DecodeRuneInString(t.rest)
+		t.rest = t.rest[size:]
+		switch kindOfChar(r) {
+		case invisible:
+		case lineEnd:
+			return '\n'
+		case space:
+			return ' '
+		case variant:
+			t.form = charset.ASCIIForm(r)
+		case plainChar:
+			return r
+		}
+	}
+	r, size := utf8.DecodeRuneInString(t.form)
+	t.form = t.form[size:]
+	return r
+}
+
+// skipBlanks returns the first character that is no blank.
+func (t *rereading) skipBlanks() rune {
+	r := t.next()
+	for unicode.IsSpace(r) {
+		r = t.next()
+	}
+	return r
+}
+
+// onlyBlanks reports whether a character, which was read last, and all that follow are blanks.
+func (t *rereading) onlyBlanks(last rune) bool {
+	if unicode.IsSpace(last) {
+		last = t.skipBlanks()
+	}
+	return last == endOfText
+}
+
+// shows reports whether a byte is an ASCII character that no reading takes away and no escape begins with.
+func shows(c byte) bool { return c > ' ' && c < 0x7F && c != '\\' }
 
 // orders are the functions that put two values in order.
 var orders = map[string]bool{operators.Less: true, operators.LessEquals: true, operators.Greater: true, operators.GreaterEquals: true}
@@ -73,10 +153,10 @@ func rounded(v ref.Val) bool {
 	return ok && math.Abs(float64(d)) > rule.MaxWholeNumber
 }
 
-// isRounded reports whether a result is [errRounded].
-func isRounded(v ref.Val) bool {
+// isDoubtful reports whether a result is [errRounded] or [errAlike].
+func isDoubtful(v ref.Val) bool {
 	err, ok := v.(*types.Err)
-	return ok && err.Error() == errRounded
+	return ok && (err.Error() == errRounded || err.Error() == errAlike)
 }
 
 // errTypes begins as CEL's own error does, so that [expression.explain] finds the facts at fault.
@@ -170,11 +250,11 @@ func withinBy(compare func(ref.Val) ref.Val, list traits.Iterable, written bool)
 			return types.True
 		case result == types.False:
 			comparable = true
-		case open == nil || types.IsUnknown(result) || isRounded(result):
+		case open == nil || types.IsUnknown(result) || isDoubtful(result):
 			open = result
 		}
 	}
-	if open == nil || written && comparable && !types.IsUnknown(open) && !isRounded(open) {
+	if open == nil || written && comparable && !types.IsUnknown(open) && !isDoubtful(open) {
 		return types.False
 	}
 	return open

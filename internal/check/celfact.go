@@ -3,6 +3,7 @@ package check
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
@@ -11,19 +12,20 @@ import (
 	"tenet/internal/subject"
 )
 
-// celFacts is the variable facts. A fact that is null is one that the caller does not know, so it is a gap.
+// celFacts is the variable facts. A fact that is null is one that the caller does not know, so it is a gap. So are two facts whose names differ
+// only in letter case or in what does not show: programs that ignore that read either of them.
 type celFacts struct {
 	values map[string]any
 	gaps   gaps
 }
 
-func newCELFacts(s *subject.Subject, units func() *subject.Units) *celFacts {
+func newCELFacts(s *subject.Subject, twins bool, units func() *subject.Units) *celFacts {
 	f := &celFacts{values: s.Facts, gaps: gaps{base: factGaps}}
 	if f.values == nil {
 		f.values = map[string]any{}
 	}
-	if holdsNull(f.values) {
-		f.values = f.withoutNulls(f.values, nil, units().Facts()).(map[string]any)
+	if twins || holdsNull(f.values) {
+		f.values = f.withoutGaps(f.values, nil, units().Facts()).(map[string]any)
 	}
 	return f
 }
@@ -44,21 +46,74 @@ func holdsNull(v any) bool {
 	return false
 }
 
-// withoutNulls returns a copy of a value with an unknown for each null inside.
-func (f *celFacts) withoutNulls(v any, path factPath, unit int) any {
+// holdsTwins reports whether a map in a value has two names that are alike.
+func holdsTwins(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return slices.ContainsFunc(v, holdsTwins)
+	case map[string]any:
+		for _, e := range v {
+			if holdsTwins(e) {
+				return true
+			}
+		}
+		return len(v) > 1 && twins(v) != nil
+	}
+	return false
+}
+
+// twins returns for each name of a map that is like another one the other; nil without any.
+func twins(m map[string]any) map[string]string {
+	var memory [16]string
+	folded := memory[:0]
+	for name := range m {
+		folded = append(folded, foldedName(name))
+	}
+	slices.Sort(folded)
+	if len(slices.Compact(folded)) == len(m) {
+		return nil
+	}
+	names := map[string]string{}
+	first := make(map[string]string, len(m))
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		key := foldedName(name)
+		if other, taken := first[key]; taken {
+			names[name], names[other] = other, name
+		} else {
+			first[key] = name
+		}
+	}
+	return names
+}
+
+// foldedName is a name of a fact without letter case and without what does not show.
+func foldedName(name string) string {
+	if !plain(name) {
+		name = reread(name)
+	}
+	return strings.ToLower(strings.TrimSpace(name))
+}
+
+// withoutGaps returns a copy of a value with an unknown for each null inside, and for each of two names that are alike.
+func (f *celFacts) withoutGaps(v any, path factPath, unit int) any {
 	switch v := v.(type) {
 	case nil:
 		return f.gaps.add(unit, "%s", nullReason(path))
 	case []any:
 		list := make([]any, len(v))
 		for i, e := range v {
-			list[i] = f.withoutNulls(e, append(path, i), unit)
+			list[i] = f.withoutGaps(e, append(path, i), unit)
 		}
 		return list
 	case map[string]any:
 		m := make(map[string]any, len(v))
+		alike := twins(v)
 		for _, key := range slices.Sorted(maps.Keys(v)) { // in order, so that the same gaps are named each time
-			m[key] = f.withoutNulls(v[key], append(path, key), unit)
+			if other, ok := alike[key]; ok {
+				m[key] = f.gaps.add(unit, "fact %q is also named %q", append(path, key).String(), other)
+				continue
+			}
+			m[key] = f.withoutGaps(v[key], append(path, key), unit)
 		}
 		return m
 	}

@@ -176,7 +176,7 @@ func samePlain(v, constant any) (same, comparable bool) {
 		return x == want, ok && math.Abs(x) <= maxPlainNumber
 	case string:
 		s, ok := v.(string)
-		return s == want, ok && len(s) <= maxPlainText
+		return s == want, ok && len(s) <= maxPlainText && (s == want || !lookAlike(s, want))
 	case bool:
 		b, ok := v.(bool)
 		return b == want, ok

@@ -17,7 +17,7 @@ import (
 // plainFacts are values that facts may have, and plainConstants what expressions compare them with.
 var (
 	plainFacts = []any{
-		0.0, 1.0, -1.0, 2.5, 1e15, 9007199254740991.0, 9007199254740993.0, -1e300, math.Inf(1), math.NaN(), "", "EUR", "eur", "1", "true", strings.Repeat("x", 1001), strings.Repeat("x", 1000),
+		0.0, 1.0, -1.0, 2.5, 1e15, 9007199254740991.0, 9007199254740993.0, -1e300, math.Inf(1), math.NaN(), "", "EUR", "eur", "EUR ", "E\u200bUR", "1", "true", strings.Repeat("x", 1001), strings.Repeat("x", 1000),
 		true, false, nil,
 		[]any{},
 		[]any{"EUR"},

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -10,7 +11,9 @@ import (
 
 // Some characters hide words from a pattern and not from the program that runs the text, or its reader: characters without width inside a word,
 // spaces beyond ASCII, line ends other than \n, and other forms of ASCII letters and digits, such as wide and mathematical ones, which Python
-// takes for the letters in names. A text with any of them has a second reading without them, which patterns search too.
+// takes for the letters in names. So do escapes of ASCII characters, such as \u0065, which Java, JavaScript and C# read in names and most
+// languages in texts, and the quotes around the lines of a notebook. A text with any of them has a second reading without them, which patterns
+// search too.
 
 // charKind says what a character becomes in the second reading.
 type charKind uint8
@@ -45,7 +48,11 @@ func kindOfChar(r rune) charKind {
 func plain(s string) bool {
 	beyond := false
 	for i := range len(s) {
-		if c := s[i]; c >= utf8.RuneSelf {
+		if c := s[i]; c == '\\' {
+			if _, n := escaped(s[i:]); n > 0 {
+				return false
+			}
+		} else if c >= utf8.RuneSelf {
 			beyond = true
 		} else if c < ' ' && c != '\n' && c != '\t' || c == 0x7F {
 			return false
@@ -61,10 +68,76 @@ func plain(s string) bool {
 	return true
 }
 
+// escaped returns the printable ASCII character whose escape a text begins with, and the length of the escape: \uXXXX, of which Java takes more than
+// one u, \UXXXXXXXX, \u{X} or \xXX. The length is 0 if the text begins with none.
+func escaped(s string) (c byte, n int) {
+	if len(s) < 4 {
+		return 0, 0
+	}
+	digits := 4
+	switch n = 2; s[1] {
+	case 'x':
+		digits = 2
+	case 'U':
+		digits = 8
+	case 'u':
+		for n < len(s) && s[n] == 'u' {
+			n++
+		}
+	default:
+		return 0, 0
+	}
+	end := n + digits
+	braces := n < len(s) && s[n] == '{'
+	if braces {
+		n++
+		if end = n + strings.IndexByte(s[n:min(len(s), n+maxBraced+1)], '}'); end < n {
+			return 0, 0
+		}
+	}
+	if end > len(s) {
+		return 0, 0
+	}
+	code, err := strconv.ParseUint(s[n:end], 16, 32)
+	if err != nil || code < ' ' || code > '~' {
+		return 0, 0
+	}
+	if braces {
+		end++
+	}
+	return byte(code), end
+}
+
+// maxBraced bounds the digits of an escape in braces.
+const maxBraced = 8
+
+// unescaped returns a line with the characters of its escapes. What follows a backslash that is escaped itself is no escape.
+func unescaped(line string) string {
+	if strings.IndexByte(line, '\\') < 0 {
+		return line
+	}
+	var b strings.Builder
+	for i := 0; i < len(line); i++ {
+		if line[i] == '\\' {
+			if c, n := escaped(line[i:]); n > 0 {
+				b.WriteByte(c)
+				i += n - 1
+				continue
+			}
+			if i+1 < len(line) && line[i+1] == '\\' {
+				b.WriteByte('\\')
+				i++
+			}
+		}
+		b.WriteByte(line[i])
+	}
+	return b.String()
+}
+
 // reread returns a line in its second reading, with \n for line ends.
 func reread(line string) string {
 	var b strings.Builder
-	for _, r := range line {
+	for _, r := range unescaped(line) {
 		switch kindOfChar(r) {
 		case invisible:
 		case lineEnd:
@@ -83,7 +156,8 @@ func reread(line string) string {
 // readAgain returns the second reading of a text, nil if it is the same. Lines that it splits are there once more in one piece, with
 // spaces for the line ends.
 func readAgain(t *content) *content {
-	if plain(t.body) {
+	notebook := isNotebook(t.path)
+	if !notebook && plain(t.body) {
 		return nil
 	}
 	var w textWriter
@@ -93,6 +167,11 @@ func readAgain(t *content) *content {
 		origin = append(origin, int32(i))
 	}
 	var joined []int
+	if notebook {
+		for _, c := range cellLines(t) {
+			add(c.line, strings.ReplaceAll(reread(c.text), "\n", " "), c.adjacent)
+		}
+	}
 	for i := range t.lines {
 		first, split := true, false
 		for part := range strings.SplitSeq(reread(t.line(i)), "\n") {

@@ -31,6 +31,10 @@ func TestPatternsSeeThroughHidingCharacters(t *testing.T) {
 		{"wide letters", `eval\(`, "", []string{"ｅval(x)", "eｖ\u200bal(y)"}, "a.py:1-1 a.py:2-2"},
 		{"mathematical letters and digits", `exec2\(`, "", []string{"\U0001d41e\U0001d431𝓮𝕔２(x)"}, "a.py:1-1"},
 		{"a ligature and a long s", `os\.fsync`, "", []string{"oſ.fsync(x)"}, "a.py:1-1"},
+		{"escapes of Java and JavaScript", `eval\(`, "", []string{`\u0065val(x)`, `\uuu0065v\u{61}l(y)`}, "a.py:1-1 a.py:2-2"},
+		{"escapes in texts", `AKIA[0-9]+`, "", []string{`k = "\x41KIA12"`, `k = "\U00000041KIA12"`}, "a.py:1-1 a.py:2-2"},
+		{"what is no escape", `AKIA`, "", []string{`k = "\\x41KIA"`, `\x4`, `\u{}KIA`, `\u{999999999}`, `\u004`, `\x`, `\`, `\u{41`, `\U0041KIA`}, ""},
+		{"escapes of other characters", `a.b`, "", []string{`a\x0ab`, `a\u00e9b`}, ""},
 		{"letters of other alphabets", `eval\(`, "", []string{"еval(x)", "eväl(x)", "值eva(l)"}, ""},
 		{"nothing hidden", `exec\(`, "", []string{"ev\u200bal(x)"}, ""},
 	} {
@@ -52,6 +56,43 @@ func TestPatternsSeeThroughHidingCharacters(t *testing.T) {
 	}
 	if out := run(t, rule.Pattern{Regex: `pass`}, &subject.Subject{Action: "by\u200bpa\u200bss it"}); out.Result != Broken || out.Evidence[0].Quote != "by\u200bpa\u200bss it" {
 		t.Errorf("action: %v %+v", out.Result, out.Evidence)
+	}
+}
+
+func TestPatternsReadTheCodeOfNotebooks(t *testing.T) {
+	cells := func(lines ...string) []string {
+		return append(append([]string{`{"cells": [{"cell_type": "code",`, `   "source": [`}, lines...), `   ]}]}`)
+	}
+	for _, c := range []struct {
+		name, regex string
+		lines       []string
+		want        string
+	}{
+		{"quotes", `key = "[a-z]+"`, cells(`    "key = \"abc\"\n",`, `    "x"`), "a.ipynb:3-3"},
+		{"an anchor", `^import os$`, cells(`    "import os\n",`, `    "x"`), "a.ipynb:3-3"},
+		{"a split word", `eval\(`, cells(`    "x = ev",`, `    "al(y)\n"`), "a.ipynb:3-3"},
+		{"a split word in one line", `eval\(`, []string{`{"cells":[{"cell_type":"code","source":["ev", "al(y)"]}]}`}, "a.ipynb:1-1"},
+		{"escapes", `eval\(`, cells(`    "\u0065val(y)\n"`), "a.ipynb:3-3"},
+		{"escapes in escapes", `eval\(`, cells(`    "\\u0065val(y)\n"`), "a.ipynb:3-3"},
+		{"one text with lines", `^import os$`, []string{`{"source": "x = 1\nimport os\n"}`}, "a.ipynb:1-1"},
+		{"lines of their own", `eval\(`, cells(`    "x = ev\n",`, `    "al(y)\n"`), ""},
+		{"texts of two cells", `eval\(`, []string{`"source": ["x = ev"]`, `"source": ["al(y)"]`}, ""},
+		{"texts of two names", `eval\(`, []string{`{"a": "ev", "b": "al("}`}, ""},
+		{"no JSON", `eval\(`, []string{`"ev`, `al("`, `"\q", "eva"`, `""l(`}, ""},
+	} {
+		s := &subject.Subject{Files: []diff.File{{Path: "a.ipynb", Change: diff.Added, Hunks: added(c.lines...)}}}
+		out := run(t, rule.Pattern{Regex: c.regex}, s)
+		if got := places(out); got != c.want || (out.Result == Broken) != (c.want != "") {
+			t.Errorf("%s: %v at %q, want %q", c.name, out.Result, got, c.want)
+		}
+	}
+	s := &subject.Subject{Files: []diff.File{{Path: "a.ipynb", Change: diff.Added, Hunks: added(cells(`"try:\n",`, `"except:\n",`, `"    pass\n"`)...)}}}
+	if out := run(t, rule.Pattern{Regex: `except:\n\s+pass`, Multiline: true}, s); out.Result != Broken {
+		t.Errorf("multiline: %v at %q", out.Result, places(out))
+	}
+	s = &subject.Subject{Files: []diff.File{{Path: "a.json", Change: diff.Added, Hunks: added(`["ev", "al(y)"]`)}}}
+	if out := run(t, rule.Pattern{Regex: `eval\(`}, s); out.Result == Broken {
+		t.Errorf("a list of JSON at %q", places(out))
 	}
 }
 

@@ -33,7 +33,7 @@ type checkCommand struct {
 	Facts  string   `group:"What to judge" type:"filled" placeholder:"FILE" help:"JSON object of facts, or the file that holds it; - reads it from stdin."`
 	Action string   `group:"What to judge" type:"filled" placeholder:"TEXT" help:"An action in plain words."`
 
-	AllowEmpty bool `group:"What to judge" help:"An empty diff on stdin passes. Without it, that is an error: the command before the pipe may have failed."`
+	AllowEmpty bool `group:"What to judge" help:"An empty diff on stdin, or a range from a commit to itself, passes. Without it, that is an error: the command before the pipe, or a variable, may be wrong."`
 
 	Intent      string        `group:"How" placeholder:"TEXT" help:"What the change is meant to do: a claim that the judge checks."`
 	Scope       string        `group:"How" type:"filled" placeholder:"PATH" help:"Scope of the subject, such as finance/payments."`
@@ -169,11 +169,15 @@ func (k *checkCommand) usage(s *session) error {
 	return k.usageAlso()
 }
 
-// nothing is the evaluation of an empty diff.
-func nothing() *rule.Evaluation {
-	e := &rule.Evaluation{ModelIDsUsed: []string{}, RuleVerdicts: []rule.RuleVerdict{}, Overridden: []rule.Overridden{}, Mode: rule.Preflight}
+// nothing is the evaluation of an empty diff: no rule has allowed anything. why says what is empty.
+func nothing(why string) *rule.Evaluation {
+	e := &rule.Evaluation{
+		ModelIDsUsed: []string{}, RuleVerdicts: []rule.RuleVerdict{}, Overridden: []rule.Overridden{}, Mode: rule.Preflight, Timestamp: rule.Instant(time.Now()),
+		Notices: []string{"Nothing was judged: " + why + "."},
+	}
 	e.Coverage.Unexamined = []rule.Unexamined{}
 	e.Tally()
+	e.OverallVerdict = rule.NeedsConfirmation
 	return e
 }
 
@@ -190,7 +194,12 @@ func (k *checkCommand) judge(ctx context.Context, s *session, t *trust) (e *rule
 	case err != nil:
 		return nil, nil, false, err
 	case subject.empty():
-		return nothing(), nil, true, k.noteEmpty(s)
+		why, err := k.whyEmpty(ctx, s)
+		if err != nil {
+			return nil, nil, true, err
+		}
+		s.note("%s", why)
+		return nothing(why), nil, true, nil
 	case errConnect != nil:
 		return nil, nil, false, errConnect
 	case k.Wait > 0 && s.scratch:

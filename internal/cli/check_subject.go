@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -16,6 +17,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"tenet/internal/git"
 	"tenet/internal/subject"
 	"tenet/internal/wire"
 )
@@ -173,26 +175,42 @@ func (k *checkCommand) origin(s *session) origin {
 	return fromStdin
 }
 
-// noteEmpty says why there is nothing to judge. An empty diff from a pipe is an error unless the caller means it.
-func (k *checkCommand) noteEmpty(s *session) error {
+// whyEmpty says why there is nothing to judge. An empty diff from a pipe is an error unless the caller means it, and so is a range from a
+// commit to itself.
+func (k *checkCommand) whyEmpty(ctx context.Context, s *session) (string, error) {
 	switch k.origin(s) {
 	case fromBase:
-		s.note("nothing has changed since %s", k.Base)
+		return "nothing has changed since " + k.Base, nil
 	case fromIndex:
-		s.note("nothing is staged")
+		return "nothing is staged", nil
 	case fromRange:
-		s.note("nothing has changed in %s", k.Range)
+		if !k.AllowEmpty && oneCommit(ctx, k.Range) {
+			return "", fmt.Errorf("both ends of %s are the same commit, so nothing was judged. A variable of the command may be wrong, or the clone lacks history "+
+				"(in CI: fetch-depth: 0). Give another range; or --allow-empty if an empty one is meant", k.Range)
+		}
+		return "nothing has changed in " + k.Range, nil
 	case fromHead:
-		s.note("nothing has changed since HEAD")
+		return "nothing has changed since HEAD", nil
 	default:
 		if !k.AllowEmpty {
-			return errors.New("stdin holds no diff, so nothing was judged. The command before the pipe may have failed: " +
+			return "", errors.New("stdin holds no diff, so nothing was judged. The command before the pipe may have failed: " +
 				"set -o pipefail, and in CI fetch the base (fetch-depth: 0). " +
 				"Name the change instead, by --base, --staged or a range; or give --allow-empty if an empty diff is meant")
 		}
-		s.note("the diff is empty")
+		return "the diff is empty", nil
 	}
-	return nil
+}
+
+// oneCommit reports whether both ends of a range are the same commit.
+func oneCommit(ctx context.Context, revisions string) bool {
+	from, to, two := strings.Cut(revisions, "..")
+	if !two {
+		return false
+	}
+	var repository git.Repository
+	old, errOld := repository.Commit(ctx, cmp.Or(from, "HEAD"))
+	now, errNow := repository.Commit(ctx, cmp.Or(strings.TrimPrefix(to, "."), "HEAD"))
+	return errOld == nil && errNow == nil && old == now
 }
 
 // readAll reads up to maxInput bytes.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"tenet/internal/charset"
 	"tenet/internal/rule"
 	"tenet/internal/wire"
 )
@@ -21,19 +22,27 @@ const MaxName = 200
 // Methods are the methods of MCP that are evaluated.
 var Methods = []string{wire.CallTool, wire.ReadResource, wire.GetPrompt}
 
-// Evaluated reports whether requests of a method are evaluated. It is true for other spellings too, such as Tools/Call and one with a space behind
-// it: some servers take them for the method, and [Parse] refuses them.
+// Evaluated reports whether requests of a method are evaluated. It is true for other spellings too, such as Tools/Call, tools.call and one with a
+// space behind it: some servers take them for the method, and [Parse] refuses them.
 func Evaluated(method string) bool {
 	if slices.Contains(Methods, method) {
 		return true
 	}
-	plain := strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
-			return -1
+	plain := letters(method)
+	return slices.ContainsFunc(Methods, func(m string) bool { return plain == letters(m) })
+}
+
+// letters returns the letters of a method in lower case, those of wide and other forms as plain ones.
+func letters(method string) string {
+	var b strings.Builder
+	for _, r := range method {
+		if form := charset.ASCIIForm(r); form != "" {
+			b.WriteString(form)
+		} else if unicode.IsLetter(r) {
+			b.WriteRune(r)
 		}
-		return r
-	}, method)
-	return slices.ContainsFunc(Methods, func(m string) bool { return strings.EqualFold(m, plain) })
+	}
+	return rule.FoldCase(b.String())
 }
 
 // Call is a request to an MCP server that is evaluated: a call of a tool, or a resource or a prompt that is asked for.

@@ -58,12 +58,12 @@ func TestParseRefusesTwoReadings(t *testing.T) {
 
 // Some servers take other spellings of a method for it, and so such a request must not pass as one that is not evaluated.
 func TestOtherSpellingsOfAMethodAreEvaluated(t *testing.T) {
-	for _, method := range []string{"Tools/Call", " tools/call", "tools/call\n", "tools/call\x00", "tools\u200b/call", "RESOURCES/READ", "prompts/Get", "tool\u017f/call"} {
+	for _, method := range []string{"Tools/Call", " tools/call", "tools/call\n", "tools/call\x00", "tools\u200b/call", "RESOURCES/READ", "prompts/Get", "tool\u017f/call", "\uff54ools/call", "tools.call", "tools//call", "tools/call/", "tools-call", "toolsCall", "toolscall"} {
 		if !Evaluated(method) {
 			t.Errorf("%q passes", method)
 		}
 	}
-	for _, method := range []string{"tools/list", "tools/calls", "tasks/call", "toolscall", "", "notifications/initialized"} {
+	for _, method := range []string{"tools/list", "tools/calls", "tasks/call", "", "notifications/initialized"} {
 		if Evaluated(method) {
 			t.Errorf("%q is refused", method)
 		}

@@ -193,6 +193,21 @@ func TestAReplacedObjectIsNotShown(t *testing.T) {
 	}
 }
 
+// TestGraftsAreNoHistory has the base of a branch taken for a child of it, so that both would have parted at the branch itself.
+func TestGraftsAreNoHistory(t *testing.T) {
+	run := newRepository(t, map[string]string{"a.py": "a\n"})
+	base := run("rev-parse", "HEAD")
+	put(t, map[string]string{"a.py": "eval(x)\n"})
+	run("commit", "--quiet", "--all", "--message=two")
+	put(t, map[string]string{".git/info/grafts": base + " " + run("rev-parse", "HEAD") + "\n"})
+	if c, _ := changed(t, base+"...HEAD"); !strings.Contains(c.Diff, "+eval(x)\n") {
+		t.Errorf("the diff is\n%s", c.Diff)
+	}
+	if at, err := (git.Repository{}).MergeBase(t.Context(), base, "HEAD"); err != nil || at != base {
+		t.Errorf("the branch parts at %s, %v; want %s", at, err, base)
+	}
+}
+
 func TestSubmodulesLinksAndKindsAreShownAsTheyAre(t *testing.T) {
 	run := newRepository(t, map[string]string{"file": "text\n", "bin": "a\x00b"})
 	if err := os.Remove("file"); err != nil {

@@ -29,11 +29,11 @@ type Repository struct {
 	Dir string
 }
 
-// neutral are the settings under which git runs: no replaced objects, no names in escapes, no program that names the changed
+// neutral are the settings under which git runs: no replaced objects or grafts, no names in escapes, no program that names the changed
 // files, no writing to the index.
 var neutral = []string{
 	"--no-pager", "--no-replace-objects", "--no-optional-locks", "-c", "core.quotepath=false", "-c", "core.fsmonitor=false",
-	"-c", "color.ui=false",
+	"-c", "color.ui=false", "-c", "advice.graftFileDeprecated=false",
 }
 
 // steering are variables of the environment that change what git shows. Those that say where the repository and its index are stay:
@@ -69,7 +69,8 @@ func (r Repository) run(ctx context.Context, in io.Reader, out io.Writer, enviro
 		at = []string{"-C", r.Dir}
 	}
 	cmd := exec.CommandContext(ctx, "git", slices.Concat(at, neutral, args)...)
-	cmd.Env = append(environment(os.Environ()), environ...)
+	cmd.Env = append(environment(os.Environ()), "GIT_GRAFT_FILE=/dev/null") // grafts give commits other parents, and so a range another base
+	cmd.Env = append(cmd.Env, environ...)
 	var complaint bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, &complaint
 	switch err := cmd.Run(); {

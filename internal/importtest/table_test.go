@@ -66,7 +66,7 @@ var table = map[string]row{
 	"evaluate/record":     {layer: block, imports: []string{"audit", "auth", "evaluate/find", "job", "rule", "store", "subject"}},
 	"federation":          {layer: block, imports: []string{"rule", "store", "subject"}},
 	"git":                 {layer: block, imports: []string{"charset", "diff"}},
-	"gateway":             {layer: block, imports: []string{"rule", "text", "wire"}}, // what a call of a tool is to rules, and a refusal
+	"gateway":             {layer: block, imports: []string{"charset", "rule", "text", "wire"}}, // what a call of a tool is to rules, and a refusal
 	"gateway/pin":         {layer: block, imports: []string{"rule"}},
 	"gateway/relay":       {layer: surface, imports: []string{"client", "gateway", "gateway/pin", "rule", "text", "wire", "worker"}, tests: []string{"app", "config"}},
 	"hook":                {layer: block, imports: []string{"gateway", "hook/guard", "report", "rule", "shell", "subject", "wire"}},

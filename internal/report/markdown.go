@@ -65,6 +65,8 @@ func overall(v rule.Verdict) rule.Verdict {
 
 func heading(e *rule.Evaluation, f findings) string {
 	switch {
+	case e.EvaluationID == "" && len(e.RuleVerdicts) == 0:
+		return "nothing to judge"
 	case e.Suspended != nil:
 		return "the agent is suspended"
 	case len(f.denied) > f.shadow:

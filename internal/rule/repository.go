@@ -86,6 +86,7 @@ func parseRepository(s string) Repository {
 	}
 	r := Repository{Host: mainName(host), Path: path}
 	r.azure(host)
+	r.leavePage()
 	if !isHost(r.Host) {
 		r.Host = ""
 	}
@@ -179,6 +180,20 @@ func (r *Repository) azure(host string) {
 		break
 	}
 	r.Path = strings.Join(elements, "/")
+}
+
+// twoElements are servers all of whose repositories have a path of two elements.
+var twoElements = map[string]bool{"github.com": true, "bitbucket.org": true, "codeberg.org": true}
+
+// leavePage takes the page from the address of a page of a repository, such as /tree/main or /pull/5, and what GitLab puts behind /-/. Globs
+// of such servers stay as they are.
+func (r *Repository) leavePage() {
+	if repository, _, ok := strings.Cut(r.Path, "/-/"); ok && strings.Contains(repository, "/") {
+		r.Path = repository
+	}
+	if elements := strings.SplitN(r.Path, "/", 3); len(elements) == 3 && twoElements[r.Host] && !strings.ContainsAny(r.Path, "*?[{") {
+		r.Path = elements[0] + "/" + strings.TrimSuffix(elements[1], ".git")
+	}
 }
 
 func mainName(host string) string {

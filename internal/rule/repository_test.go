@@ -20,9 +20,12 @@ func TestSpellingsOfARepositoryAreOneName(t *testing.T) {
 			"ssh://git@github.com/acme/billing.git", "git://github.com/acme/billing", "git+ssh://git@github.com/acme/billing", "github.com:acme/billing",
 			"https://www.github.com/acme/billing#readme", "ssh://git@ssh.github.com:443/acme/billing.git", "ssh://git@github.com:acme/billing", "git@github.com/acme/billing",
 			"https://github.com:443//acme//billing.git//", "HTTPS://GITHUB.COM/ACME/BILLING", "git@github.com:443/acme/billing", "https://github.com/acme/billing?tab=readme#x", "https://me:pw@github.com/acme/billing.git?x=1",
+			"https://github.com/acme/billing/tree/main", "https://github.com/Acme/billing/pull/5/files?w=1", "github.com/acme/billing/blob/main/a/b.go#L3", "https://github.com/acme/billing.git/info/refs",
 		},
-		"git.example.org/team/app":     {"git.example.org/team/app", "ssh://git@git.example.org:7999/team/app.git", "https://git.example.org/team/app", "git@git.example.org:team/app.git"},
-		"gitlab.com/a/b/c":             {"gitlab.com/a/b/c", "git@gitlab.com:a/b/c.git", "https://altssh.gitlab.com:443/a/b/c"},
+		"github.com/acme/billing/*":    {"github.com/acme/billing/*"},
+		"acme/billing/tree/main":       {"acme/billing/tree/main"},
+		"git.example.org/team/app":     {"git.example.org/team/app", "ssh://git@git.example.org:7999/team/app.git", "https://git.example.org/team/app", "git@git.example.org:team/app.git", "https://git.example.org/team/app/-/merge_requests/5"},
+		"gitlab.com/a/b/c":             {"gitlab.com/a/b/c", "git@gitlab.com:a/b/c.git", "https://gitlab.com/a/b/c/-/tree/main", "https://altssh.gitlab.com:443/a/b/c"},
 		"bitbucket.org/team/app":       {"https://me@bitbucket.org/team/app.git", "git@altssh.bitbucket.org:team/app"},
 		"dev.azure.com/org/proj/repo":  {"https://org@dev.azure.com/org/proj/_git/repo", "git@ssh.dev.azure.com:v3/org/proj/repo", "https://org.visualstudio.com/proj/_git/repo", "https://org.visualstudio.com/DefaultCollection/Proj/_git/Repo"},
 		"dev.azure.com/org/repo/repo":  {"https://dev.azure.com/org/_git/repo"},
@@ -117,7 +120,7 @@ func TestSpellingsOfAScopeAreOne(t *testing.T) {
 	for want, spellings := range map[string][]string{
 		"finance/payments": {
 			"finance/payments", "Finance/Payments", "./finance/payments", "/finance//payments/", `finance\payments`, "finance.payments", "finance:payments", "Finance > Payments",
-			" finance / payments ", "finance/payments/**", "finance/./payments", "FINANCE/PAYMENTS/.",
+			" finance / payments ", "finance/payments/**", "finance/./payments", "FINANCE/PAYMENTS/.", "fin\u200bance/payments\ufeff", "finance/\u2060/payments",
 		},
 		"finance/*": {"finance/*", "finance/pay*"}, "*": {"*", "**", "**/x", "/*/"}, "": {"", "/", ".", " // "}, "a/*/c": {"a/*/c"}, "öffentlich": {"Öffentlich"}, "a b/c_d-e": {"A B/C_d-e"},
 	} {

@@ -1,6 +1,9 @@
 package rule
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // ScopeApplies reports whether a rule with the given scope list holds for a subject in scope subject. Paths compare by segment:
 // a/b holds for a/b and a/b/c, not for a or a/bc. An empty list and * hold everywhere, * in a path matches one segment, and a
@@ -54,13 +57,13 @@ const scopeSeparators = `/\.:>`
 
 // CleanScope returns a scope path in its normal form: segments in lower case, without white space around them, joined by single slashes.
 // Backslashes, dots, colons and > separate segments as slashes do, so ./Finance//Payments/, finance.payments and Finance > Payments are
-// all finance/payments. A segment with a * in it is *, and ** means all that is below: a rule holds rather than not.
+// all finance/payments. Characters without width do not count. A segment with a * in it is *, and ** means all that is below: a rule holds rather than not.
 func CleanScope(s string) string {
 	if isCleanScope(s) {
 		return s
 	}
 	var out []string
-	for segment := range strings.FieldsFuncSeq(FoldCase(s), func(r rune) bool { return strings.ContainsRune(scopeSeparators, r) }) {
+	for segment := range strings.FieldsFuncSeq(FoldCase(strings.Map(visible, s)), func(r rune) bool { return strings.ContainsRune(scopeSeparators, r) }) {
 		segment = strings.TrimSpace(segment)
 		if segment == "**" {
 			break
@@ -76,6 +79,14 @@ func CleanScope(s string) string {
 		return "*"
 	}
 	return strings.Join(out, "/")
+}
+
+// visible leaves out characters without width.
+func visible(r rune) rune {
+	if unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
+		return -1
+	}
+	return r
 }
 
 // isCleanScope recognizes the normal form of plain names, which nearly all scopes have.

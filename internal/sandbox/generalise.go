@@ -92,6 +92,9 @@ func (try prover) prove(ctx context.Context, r *rule.Rule, shown, back []store.T
 	if bounded := boundedPart(r.Check); bounded != "" {
 		p.doubt("it bounds how long a part may be (%s), and what is longer escapes it", bounded)
 	}
+	if part := try.unproved(ctx, r, slices.Concat(shown, back)); part != "" {
+		p.doubt("no case needs its part %s: wider, or without that, it agrees with all of them. Add cases that are nearly broken there and keep the rule", part)
+	}
 	for _, list := range [][]store.TestCase{shown, back} {
 		for i := range list {
 			c := &list[i]

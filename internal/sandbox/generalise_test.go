@@ -66,7 +66,7 @@ func TestAModelSeesHalfOfTheCases(t *testing.T) {
 }
 
 func TestACheckThatHoldsBeyondItsCasesDecidesBoth(t *testing.T) {
-	for _, regex := range []string{`\beval\s*\(`, `\beval\s?\(`, `\beval\s*\(['"]?[^\n]*\)`} {
+	for _, regex := range []string{`\beval\s*\(`, `\beval\s?\(`, `\beval\s*\(['"]?[^\n]*\)`, `\beval\(.*`} {
 		got, reasons, _, _ := propose(t, nil, 6, checks(t, draft{"regex": regex}))
 		if len(got) != 1 || got[0].Decides != rule.Both {
 			t.Errorf("%s: proposed %+v, not to decide alone since %q", regex, got, reasons)
@@ -98,20 +98,28 @@ func TestWhyAProposalDecidesDenialsOnly(t *testing.T) {
 		regex  string
 		reason string
 	}{
-		"few cases":         {nil, 2, `\beval\s*\(`, "only 1 could be held back from the model, not 3"},
-		"several ways":      {nil, 6, `\beval\s*\(|\bexec\s*\(`, "only 3 could be held back from the model, not 8, as a check with 2 ways to deny"},
-		"wider spaces":      {nil, 6, `(^|[^ ]) ?\beval\s*\(`, "wider spaces"},
-		"other spaces":      {nil, 6, `\beval\([^ ]`, "other spaces"},
-		"a bound":           {nil, 6, `\beval\s*\([^\n]{0,40}\)`, "[^\\n]{0,40}), and what is longer escapes"},
-		"a bound in words":  {nil, 6, `\beval\s*\(.?.?.?.?.?.?.?.?.?.?.?.?\)`, "what is longer escapes"},
-		"a bound of parts":  {nil, 6, `\beval\s*\((?:[^\n]|xy){0,40}\)`, "what is longer escapes"},
-		"a bound of spaces": {nil, 6, `\beval\s{0,4}\(`, `[\t\n\f\r ]{0,4}), and what is longer escapes`},
-		"a bound of blanks": {nil, 6, `\beval {0,4}\(`, " {0,4}), and what is longer escapes"},
-		"spaces or others":  {nil, 6, `\beval(?:\s|/\*x\*/){0,4}\(`, "what is longer escapes"},
-		"a recorded ALLOW":  {[]subject.Past{{EvaluationID: "e", Subject: subject.Input{Action: "eval(x)"}, Verdict: rule.Allow}}, 6, `\beval\s*\(`, "differs from 1 of 1 recorded"},
-		"a recorded DENY":   {[]subject.Past{{EvaluationID: "e", Subject: subject.Input{Action: "exec(x)"}, Verdict: rule.Deny}}, 6, `\beval\s*\(`, "differs from 1 of 1 recorded"},
+		"few cases":          {nil, 2, `\beval\s*\(`, "only 1 could be held back from the model, not 3"},
+		"several ways":       {nil, 6, `\beval\s*\(|\bexec\s*\(`, "only 3 could be held back from the model, not 8, as a check with 2 ways to deny"},
+		"wider spaces":       {nil, 6, `(^|[^ ]) ?\beval\s*\(`, "wider spaces"},
+		"other spaces":       {nil, 6, `\beval\([^ ]`, "other spaces"},
+		"a bound":            {nil, 6, `\beval\s*\([^\n]{0,40}\)`, "[^\\n]{0,40}), and what is longer escapes"},
+		"a bound in words":   {nil, 6, `\beval\s*\(.?.?.?.?.?.?.?.?.?.?.?.?\)`, "what is longer escapes"},
+		"a bound of parts":   {nil, 6, `\beval\s*\((?:[^\n]|xy){0,40}\)`, "what is longer escapes"},
+		"a bound of spaces":  {nil, 6, `\beval\s{0,4}\(`, `[\t\n\f\r ]{0,4}), and what is longer escapes`},
+		"a bound of blanks":  {nil, 6, `\beval {0,4}\(`, " {0,4}), and what is longer escapes"},
+		"a kind of argument": {nil, 6, `\beval\([^,]*\)`, "no case needs its part [^,]: wider"},
+		"digits":             {nil, 6, `\beval\(\d{0,4}[^\n]*\)`, "no case needs its part"},
+		"a kind by its name": {nil, 6, `\beval\([\w'+ >(]+\)`, "no case needs its part"},
+		"an exception":       {nil, 6, `\beval\(`, "no case needs its part unless sandbox"},
+		"spaces or others":   {nil, 6, `\beval(?:\s|/\*x\*/){0,4}\(`, "what is longer escapes"},
+		"a recorded ALLOW":   {[]subject.Past{{EvaluationID: "e", Subject: subject.Input{Action: "eval(x)"}, Verdict: rule.Allow}}, 6, `\beval\s*\(`, "differs from 1 of 1 recorded"},
+		"a recorded DENY":    {[]subject.Past{{EvaluationID: "e", Subject: subject.Input{Action: "exec(x)"}, Verdict: rule.Deny}}, 6, `\beval\s*\(`, "differs from 1 of 1 recorded"},
 	} {
-		got, reasons, _, _ := propose(t, tt.past, tt.cases, checks(t, draft{"regex": tt.regex}))
+		proposal := draft{"regex": tt.regex}
+		if name == "an exception" {
+			proposal["unless"] = "sandbox"
+		}
+		got, reasons, _, _ := propose(t, tt.past, tt.cases, checks(t, proposal))
 		if len(got) != 1 || got[0].Decides != rule.DenyOnly || !strings.Contains(fmt.Sprint(reasons), tt.reason) {
 			t.Errorf("%s: %+v, since %q; want one for %q", name, got, reasons, tt.reason)
 		}

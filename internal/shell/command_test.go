@@ -63,7 +63,7 @@ func TestNothingHidesACommand(t *testing.T) {
 		`for f in /data; do rm -rf $f; done`, `for ((;;)); do rm -rf /data; done`, `case x in y) rm -rf /data;; esac`, `(rm -rf /data)`, `{ rm -rf /data; }`, `f() { rm -rf "$1"; }; f /data`,
 		`f() { rm -rf /data; }`, `f() { "$@"; }; f rm -rf /data`, `function f { rm -rf /data; }; trap f EXIT`, `trap 'rm -rf /data' EXIT`, `alias ls='rm -rf /data'`, `coproc rm -rf /data`,
 		`set -- rm -rf /data; "$@"`, `git -c alias.x='!rm -rf /data' x`, `su -c 'rm -rf /data' root`, `ssh host 'rm -rf /data'`, `watch -n 1 'rm -rf /data'`, `busybox rm -rf /data`,
-		`git bisect run rm -rf /data`, `git -C x bisect run sh -c 'rm -rf /data'`, `git rebase --exec 'rm -rf /data' main`, `git rebase -x 'rm -rf /data' main`, `git submodule foreach --recursive 'rm -rf /data'`,
+		`git bisect run rm -rf /data`, `git -C x bisect run sh -c 'rm -rf /data'`, `git rebase --exec 'rm -rf /data' main`, `git grep -O'rm -rf /data' x`, `git -C x grep --open-files-in-pager='rm -rf /data' x`, `git rebase -x 'rm -rf /data' main`, `git submodule foreach --recursive 'rm -rf /data'`,
 		`git -c core.pager='rm -rf /data' log`, `git -c sequence.editor='rm -rf /data' rebase -i`, `git -c credential.helper='!rm -rf /data' fetch`, `git filter-branch --tree-filter 'rm -rf /data' HEAD`,
 		`rg --pre 'rm -rf /data' x`, `man -P 'rm -rf /data' x`, `PAGER='rm -rf /data' man x`, `GIT_SSH_COMMAND='rm -rf /data' git fetch`, `EDITOR='rm -rf /data;' git commit`,
 		`export X=/data; rm -rf $X`, `: | rm -rf /data`, `rm -rf ${x:-/data}`, `cd x; rm -rf /data`, `env bash -c 'rm -rf /data'`, `unset x; rm -rf ${x:-/data}`, `rm -rf $(echo /data)`, `$(echo rm) -rf /data`,

@@ -447,8 +447,26 @@ func (w starter) git(args []Word) {
 		w.flagged("git", args, "-x", "--exec")
 	case "difftool":
 		w.flagged("git", args, "-x", "--extcmd")
+	case "grep":
+		w.opensInPager(args)
 	case "filter-branch":
 		w.flagged("git", args, "--setup", "--env-filter", "--tree-filter", "--index-filter", "--parent-filter", "--msg-filter", "--commit-filter", "--tag-name-filter")
+	}
+}
+
+// opensInPager follows the program with which git grep -O opens files.
+func (w starter) opensInPager(args []Word) {
+	for _, a := range args {
+		if a.Text == "--" {
+			return
+		}
+		text, ok := strings.CutPrefix(a.Text, "--open-files-in-pager=")
+		if !ok {
+			text, ok = strings.CutPrefix(a.Text, "-O")
+		}
+		if ok && text != "" {
+			w.program("git", text, a.Known)
+		}
 	}
 }
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+import json
 import uuid
 from datetime import datetime, timezone
 
 import pytest
 from tenet_sdk import AsyncClient, Client, Denied, NotEvaluated, errors, models
+from tenet_sdk.guard import Guard, GuardOptions
 
 SETTINGS = 'import os\n\nAWS_KEY = "AKIAIOSFODNN7EXAMPLE"\n'
 
@@ -159,6 +162,34 @@ def test_no_argument_hides_another(client: Client, limit: str) -> None:
     with pytest.raises(Denied):
         Seeing(client._settings.url, "").guard(tool="transfer")(local)(1, 5000)
     assert seen == [{"self": 1, "amount": 5000}]
+
+
+def test_what_is_bound_beforehand_is_shown(client: Client, limit: str) -> None:
+    class Bank:
+        def pay(self, cls: dict[str, int], to: str = "bob") -> str:
+            return to
+
+        def send(self, amount: int) -> int:
+            return amount
+
+    def transfer(amount: int, to: str = "bob") -> str:
+        return to
+
+    for blocked in (
+        functools.partial(transfer, 5000),
+        functools.partial(transfer, to="eve", amount=5000),
+        functools.partial(functools.partial(transfer, to="eve"), 5000),
+    ):
+        with pytest.raises(Denied):
+            client.guard(tool="transfer")(blocked)()
+    assert client.guard(tool="transfer")(functools.partial(transfer, 5))(to="ann") == "ann"
+    with pytest.raises(Denied):
+        client.guard(tool="transfer")(Bank().send)(5000)
+    assert client.guard(tool="transfer")(Bank().send)(5) == 5
+    guard = Guard(GuardOptions())
+    shown = guard._call(Bank().pay, ({"amount": 5000},), {})
+    assert json.loads(shown.arguments) == {"cls": {"amount": 5000}, "to": "bob"}
+    assert json.loads(guard._call(Bank.send, (Bank(), 7), {}).arguments) == {"amount": 7}
 
 
 def test_arguments_that_change_meanwhile_are_not_run(server: str) -> None:

@@ -230,6 +230,8 @@ class Guard:
 
     def _call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         """The call with all of its arguments, defaults included. The object of a method is not an argument."""
+        if isinstance(function, functools.partial):  # what it fixes are arguments too
+            return self._call(function.func, (*function.args, *args), {**function.keywords, **kwargs})
         name = self._options.tool or function.__name__
         if self._options.arguments is not None:
             try:
@@ -243,7 +245,7 @@ class Guard:
         bound.apply_defaults()
         arguments = dict(bound.arguments)
         first = next(iter(signature.parameters), "")
-        owner = function.__qualname__.rpartition(".")[0]
+        owner = "" if inspect.ismethod(function) else function.__qualname__.rpartition(".")[0]  # a bound method has no object among its parameters
         if first in ("self", "cls") and owner and not owner.endswith("<locals>"):
             del arguments[first]
         for p in signature.parameters.values():
