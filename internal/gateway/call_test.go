@@ -65,8 +65,10 @@ func TestParseRefusesTwoReadings(t *testing.T) {
 
 // Some servers take other spellings of a method for it, and so such a request must not pass as one that is not evaluated.
 func TestOtherSpellingsOfAMethodAreEvaluated(t *testing.T) {
-	for _, method := range []string{"Tools/Call", " tools/call", "tools/call\n", "tools/call\x00", "tools\u200b/call", "RESOURCES/READ", "prompts/Get", "tool\u017f/call", "\uff54ools/call", "tools.call", "tools//call", "tools/call/", "tools-call", "toolsCall", "toolscall", "tools%2fcall", "tools%2Fcall", "tools%252Fcall", "%74ools/call", "tools%" + strings.Repeat("25", 20) + "2fcall", "tools%2fcall%", "tools&#47;call", "tools&sol;call", `tools\u002fcall`,
-		`\u0074ools/call`} {
+	for _, method := range []string{
+		"Tools/Call", " tools/call", "tools/call\n", "tools/call\x00", "tools\u200b/call", "RESOURCES/READ", "prompts/Get", "tool\u017f/call", "\uff54ools/call", "tools.call", "tools//call", "tools/call/", "tools-call", "toolsCall", "toolscall", "tools%2fcall", "tools%2Fcall", "tools%252Fcall", "%74ools/call", "tools%" + strings.Repeat("25", 20) + "2fcall", "tools%2fcall%", "tools&#47;call", "tools&sol;call", `tools\u002fcall`,
+		`\u0074ools/call`,
+	} {
 		if !Evaluated(method) {
 			t.Errorf("%q passes", method)
 		}
