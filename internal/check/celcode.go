@@ -100,9 +100,9 @@ func newCELCodes(s *subject.Subject, files *celFiles, unit func(file int) int) *
 	for i := range s.Files {
 		f := &s.Files[i]
 		language, sure := languageOf(f)
-		embedded := language == ""
-		if embedded {
-			language = embeddedIn(f)
+		embedded := "" // how a file of another form holds code
+		if language == "" {
+			language, embedded = embeddedIn(f)
 		}
 		if language == "" || f.Change == diff.Deleted {
 			continue
@@ -119,13 +119,13 @@ func newCELCodes(s *subject.Subject, files *celFiles, unit func(file int) int) *
 		case files.all[i].unseen != nil:
 			u, _ := files.all[i].unseen.(*types.Unknown)
 			out.put(c.unknown(u))
-		case embedded:
-			out.put(c.unknown(out.gaps.add(unit(i), "%s: it holds %s in another form than that of a source file, which is not read", f.Path, language)))
+		case embedded != "":
+			out.put(c.unknown(out.gaps.add(unit(i), "%s: %s", f.Path, embedded)))
 		case !sure:
 			out.put(c.unknown(out.gaps.add(unit(i), "%s: its language is not certain, because its path may also be read as %s", f.Path, strings.Join(f.Others, " or "))))
 		case left < 0:
 			out.put(c.unknown(out.gaps.add(unit(i), "%s: the subject has more than 4 MB of source code", f.Path)))
-		case len(f.Hunks) <= 1 && (f.Change == diff.Whole || f.Change == diff.Added):
+		case shownWhole(f):
 			out.whole(&c, f, unit(i))
 		default:
 			out.part(&c, f, unit(i))
@@ -157,21 +157,32 @@ func languageOf(f *diff.File) (language string, sure bool) {
 	return language, sure
 }
 
-// embeddedIn returns the language whose code a file of another form holds; empty if it holds none that is read. Of a page, its lines decide.
-func embeddedIn(f *diff.File) string {
-	found := ""
+// embeddedIn returns the language whose code a file of another form may hold, and how it holds it; empty if it holds none that is read.
+func embeddedIn(f *diff.File) (language, how string) {
+	page := false
 	f.AnyPath(func(path string) bool {
-		found = code.EmbeddedIn(path, func(holds func(line string) bool) bool {
-			if f.Unseen != "" {
-				return true
-			}
-			return slices.ContainsFunc(f.Hunks, func(h diff.Hunk) bool {
-				return slices.ContainsFunc(h.Lines, func(l diff.Line) bool { return l.Op == diff.OpAdd && holds(l.Text) })
-			})
-		})
-		return found != ""
+		page = page || code.IsPage(path)
+		language = code.EmbeddedIn(path)
+		return language != ""
 	})
-	return found
+	changed := f.Unseen != "" || len(f.Hunks) > 0
+	switch {
+	case language != "":
+		return language, "it holds " + language + " in another form than that of a source file, which is not read"
+	case !page || !changed:
+		return "", ""
+	case !shownWhole(f):
+		return code.JavaScript, "it may hold " + code.JavaScript + ", because only a part of the page is shown"
+	}
+	if src, _, _ := source(&f.Hunks[0]); !code.HoldsScript(src) {
+		return "", ""
+	}
+	return code.JavaScript, "it is a page with " + code.JavaScript + ", which is not read"
+}
+
+// shownWhole reports whether all new lines of a file are shown.
+func shownWhole(f *diff.File) bool {
+	return f.Unseen == "" && len(f.Hunks) <= 1 && (f.Change == diff.Whole || f.Change == diff.Added)
 }
 
 // put adds a file that all readings share.

@@ -160,3 +160,46 @@ func TestCodeInOtherFormsIsNotTakenToBeAbsent(t *testing.T) {
 		}
 	}
 }
+
+// TestPagesAreFreeOfCodeOnlyAsAWhole has scripts that no single line shows, in pages and in changes of them.
+func TestPagesAreFreeOfCodeOnlyAsAWhole(t *testing.T) {
+	shown := func(text string) diff.File { return whole("a.html", text) }
+	renamed := diff.File{Path: "b.html", OldPath: "a.html", Change: diff.Renamed}
+	unseen := renamed
+	unseen.Unseen = "its content is not given"
+	for _, c := range []struct {
+		name string
+		file diff.File
+		want Result
+	}{
+		{"a line in a script", codeChange("a.html", " <script>\n+eval(x)\n </script>\n"), Undecided},
+		{"a line without context", codeChange("a.html", "+eval(x)\n"), Undecided},
+		{"a line of text, which may be in a script", codeChange("a.html", "+<p>text</p>\n"), Undecided},
+		{"a page of which a hunk is missing", codeChange("a.html", " <p>\n-a\n </p>\n"), Undecided},
+		{"renamed alone", renamed, Kept},
+		{"renamed, unseen", unseen, Undecided},
+		{"a slash before the handler", shown("<svg/onload=eval(x)>\n"), Undecided},
+		{"a handler in the next line", shown("<a\nonclick=\"eval(x)\">\n"), Undecided},
+		{"a handler behind a quote", shown(`<a title='>'onclick=eval(x)>`), Undecided},
+		{"a quote in a comment", shown(`<!-- <a title=" --> <b title=" > " onclick=eval(x)>`), Undecided},
+		{"a handler far from its sign", shown("<a onclick" + strings.Repeat(" ", 200) + "=eval(x)>"), Undecided},
+		{"characters by number", shown(`<a href="java&#115;cript:eval(x)">`), Undecided},
+		{"characters by name", shown(`<a href="javascript&colon;eval(x)">`), Undecided},
+		{"an address in two lines", shown("<a href=\"java\nscript:eval(x)\">\n"), Undecided},
+		{"a page in an address", shown(`<iframe src="data:text/html;base64,PHNjcmlwdD4=">`), Undecided},
+		{"a page in a page", shown(`<iframe srcdoc="&lt;b>">`), Undecided},
+		{"a script with a prefix", shown(`<s:script>eval(x)</s:script>`), Undecided},
+		{"an entity", shown(`<!DOCTYPE svg [<!ENTITY e "x">]>`), Undecided},
+		{"a handler that is set", shown(`<set attributeName="onclick" to="eval(x)"/>`), Undecided},
+		{"a template", shown(`<button @click="eval(x)">`), Undecided},
+		{"prose", shown("<p>the only = sign</p>\n"), Kept},
+		{"prose behind a quote", shown("<p class=\"a\" id=b>the only = sign, only='x' &#38;</p>\n<p title=\"a > b\">on = 1</p>"), Kept},
+		{"no tag", shown("1 < 2 only = x\n"), Kept},
+		{"empty", diff.File{Path: "a.html", Change: diff.Added}, Kept},
+	} {
+		p := mustCompile(t, &rule.Check{CEL: "!code.exists(f, f.calls.exists(c, 'eval' in c.targets))"})
+		if out := p.Run(t.Context(), Prepare(&subject.Subject{Files: []diff.File{c.file}})); out.Result != c.want {
+			t.Errorf("%s: %v (%s), want %v", c.name, out.Result, out.Reason, c.want)
+		}
+	}
+}

@@ -7,7 +7,6 @@ package code
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -136,24 +135,9 @@ func LanguageOf(file, first string) string {
 // embedding are the languages in files of other forms, by the ending of a path.
 var embedding = map[string]string{".ipynb": Python, ".pyx": Python, ".pxd": Python, ".vue": JavaScript, ".svelte": JavaScript, ".astro": JavaScript}
 
-// pages are the endings of files that hold JavaScript where a line has a script.
-var pages = map[string]bool{".html": true, ".htm": true, ".xhtml": true, ".svg": true}
-
-// script finds what runs as JavaScript in a page: a script, a handler of events, or an address that is code.
-var script = regexp.MustCompile(`(?i)<script|\son[a-z]+\s*=|javascript\s*:`)
-
-// EmbeddedIn returns the language whose code a file holds without being a source file of it, by the ending of its path; empty for another one.
-// Of a page it asks whether some line of it holds a script.
-func EmbeddedIn(file string, some func(holds func(line string) bool) bool) string {
-	ending := strings.ToLower(path.Ext(file))
-	if l, ok := embedding[ending]; ok {
-		return l
-	}
-	if pages[ending] && some(script.MatchString) {
-		return JavaScript
-	}
-	return ""
-}
+// EmbeddedIn returns the language whose code a file holds without being a source file of it, by the ending of its path; empty for another one,
+// and for a page, of which [HoldsScript] tells.
+func EmbeddedIn(file string) string { return embedding[strings.ToLower(path.Ext(file))] }
 
 // Read reads a whole file.
 func Read(file, language, src string) *Facts {
