@@ -100,6 +100,32 @@ func TestPatternsReadTheCodeOfNotebooks(t *testing.T) {
 	}
 }
 
+// TestLinesOfNotebooksAreJoinedWhateverTheirLayout has a word in two texts, whose JSON is laid out in different ways and added in part.
+func TestLinesOfNotebooksAreJoinedWhateverTheirLayout(t *testing.T) {
+	for _, c := range []struct{ name, hunk, want string }{
+		{"the end is added", ` "x = ev",|+"al(y)\n"|`, "a.ipynb:11-11"},
+		{"the beginning is added", `+"x = ev",| "al(y)\n"|`, "a.ipynb:10-10"},
+		{"the middle is added", ` "x = e",|+"v",|+"a",| "l(y)\n"|`, "a.ipynb:11-11"},
+		{"a part of an earlier line", `+"a\n",| "x = ev",| "al(y)\n"|`, ""},
+		{"a part of a later line", ` "x = ev",| "al(y)\n",|+"b\n"|`, ""},
+		{"a part with the end of a line", ` "x = ev",|+"al(y)\nb",| "c"|`, "a.ipynb:11-11"},
+		{"nothing is added", ` "x = ev",| "al(y)\n",|+]|`, ""},
+		{"a comma in front", `+"x = ev"|+, "al(y)\n"|`, "a.ipynb:10-10"},
+		{"a comma of its own", `+"x = ev"|+,|+"al(y)\n"|`, "a.ipynb:10-10"},
+		{"blank lines", `+"x = ev",|+|+  |+"al(y)\n"|`, "a.ipynb:10-10"},
+		{"blank lines and a comma", `+"x = ev"|+|+,|+|+"al(y)\n"|`, "a.ipynb:10-10"},
+		{"two commas", `+"x = ev",|+,"al(y)\n"|`, ""},
+		{"another list", `+"x = ev"|+],[|+"al(y)\n"|`, ""},
+		{"lines of their own", `+"x = ev\n"|+,|+"al(y)\n"|`, ""},
+	} {
+		s := &subject.Subject{Files: []diff.File{codeChange("a.ipynb", strings.ReplaceAll(c.hunk, "|", "\n"))}}
+		out := run(t, rule.Pattern{Regex: `eval\(`}, s)
+		if got := places(out); got != c.want || (out.Result == Broken) != (c.want != "") {
+			t.Errorf("%s: %v at %q, want %q", c.name, out.Result, got, c.want)
+		}
+	}
+}
+
 func TestPatternsSeeKeysAndNumbersOfFacts(t *testing.T) {
 	s := facts(t, `{"approver": {"backdoor_key": 1000000, "ok": true}, "big": 1e21, "small": 0.0000001, "list": [7.5, false], "n": null}`)
 	for regex, want := range map[string]rule.Evidence{
