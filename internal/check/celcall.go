@@ -21,8 +21,8 @@ func weighed(i interpreter.InterpretableV2) interpreter.InterpretableV2 {
 	return i
 }
 
-// gated makes a call pass its gate, if it has one, and compare values of one type only.
-func (env *environment) gated(call interpreter.InterpretableCall) interpreter.InterpretableCall {
+// gated makes a call pass its gate, if it has one, and compare values of one type only. Exact says that texts are compared as they are.
+func (env *environment) gated(call interpreter.InterpretableCall, exact bool) interpreter.InterpretableCall {
 	function, overload := call.Function(), call.OverloadID()
 	pass, counts, o := gates[function], counting[function], env.overloads[overload]
 	if o == nil {
@@ -50,6 +50,11 @@ func (env *environment) gated(call interpreter.InterpretableCall) interpreter.In
 		if pass != nil {
 			if reason := pass(args); reason != "" {
 				return types.WrapErr(refusal(reason))
+			}
+		}
+		if exact {
+			if result := sameTexts(function, args); result != nil {
+				return result
 			}
 		}
 		if result := inPlaceOf(function, args, written); result != nil {

@@ -34,7 +34,7 @@ func compileExpression(problems *rule.Problems, field, source string) *expressio
 	c := compiling{
 		problems: problems, field: field, before: problems.Len(), consts: map[int64]constCall{}, ranges: map[int64]fieldRead{}, openRanges: map[int64]fieldRead{},
 		partial: map[int64]func(*partialCall) func(*interpreter.ExecutionFrame) ref.Val{}, nullTests: map[int64]int{},
-		names: map[int64]*nameRead{}, nameReads: map[int64]string{}, compared: map[int64]bool{},
+		names: map[int64]*nameRead{}, nameReads: map[int64]string{}, compared: map[int64]bool{}, exact: map[int64]bool{},
 	}
 	env := celEnvironment()
 	checked, issues := env.cel.Compile(source)
@@ -90,6 +90,8 @@ type compiling struct {
 	openRanges map[int64]fieldRead
 	partial    map[int64]func(*partialCall) func(*interpreter.ExecutionFrame) ref.Val
 	nullTests  map[int64]int
+	// exact are the comparisons of texts that are meant as they are written.
+	exact map[int64]bool
 
 	// By the id of a node: the calls that ask about a name of the subject, all reads of names, those that such calls make, and those that
 	// are left open. unfolded means that a text outside of such calls has letters in upper case.
@@ -176,6 +178,7 @@ func (c *compiling) walk(e *expression, node ast.NavigableExpr, loops int) {
 		call := node.AsCall()
 		e.calls[node.ID()] = newCalledOn(call)
 		c.partially(node.ID(), call)
+		c.exact[node.ID()] = c.comparesExactly(node)
 		if name := call.FunctionName(); name == "matches" || name == globFunction {
 			c.compileConst(node.ID(), call)
 		}
@@ -288,7 +291,7 @@ func (c *compiling) decorated(env *environment, i interpreter.InterpretableV2) i
 	if compiled, ok := c.consts[call.ID()]; ok {
 		call = compiled.replace(call)
 	} else {
-		call = env.gated(call)
+		call = env.gated(call, c.exact[call.ID()])
 	}
 	if decide, ok := c.partial[call.ID()]; ok {
 		p := &partialCall{InterpretableCall: call}
@@ -310,7 +313,7 @@ type answer struct {
 
 // eval evaluates the expression.
 func (e *expression) eval(ctx context.Context, in *Input) answer {
-	if e.plain != nil && !in.twins() {
+	if e.plain != nil && !in.hasTwins() {
 		if result := e.plain(in.facts); result != leftToCEL {
 			return answer{holds: result == plainTrue}
 		}

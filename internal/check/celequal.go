@@ -2,15 +2,12 @@ package check
 
 import (
 	"math"
-	"unicode"
-	"unicode/utf8"
 
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
 
-	"tenet/internal/charset"
 	"tenet/internal/rule"
 )
 
@@ -57,80 +54,6 @@ func compare(a, b ref.Val) ref.Val {
 	}
 	return equal
 }
-
-// errAlike is why two texts have no result: people and many programs take them for equal.
-const errAlike = "texts that differ only in blanks at their ends or in characters that hide others may mean the same; send them as they are meant"
-
-// lookAlike reports whether two texts that are not equal are equal without blanks at their ends and in their second reading. It reads them only
-// as far as they are equal.
-func lookAlike(a, b string) bool {
-	if a != "" && b != "" && a[0] != b[0] && shows(a[0]) && shows(b[0]) {
-		return false
-	}
-	x, y := rereading{rest: a}, rereading{rest: b}
-	r, s := x.skipBlanks(), y.skipBlanks()
-	for r == s && r != endOfText {
-		r, s = x.next(), y.next()
-	}
-	return x.onlyBlanks(r) && y.onlyBlanks(s)
-}
-
-// rereading reads a text in its second reading.
-type rereading struct{ rest, form string }
-
-// endOfText is no character.
-const endOfText = rune(-1)
-
-// next returns the next character of the reading.
-func (t *rereading) next() rune {
-	for t.form == "" {
-		if t.rest == "" {
-			return endOfText
-		}
-		if t.rest[0] == '\\' {
-			if c, n := escaped(t.rest); n > 0 {
-				t.rest = t.rest[n:]
-				return rune(c)
-			}
-		}
-		r, size := utf8.DecodeRuneInString(t.rest)
-		t.rest = t.rest[size:]
-		switch kindOfChar(r) {
-		case invisible:
-		case lineEnd:
-			return '\n'
-		case space:
-			return ' '
-		case variant:
-			t.form = charset.ASCIIForm(r)
-		case plainChar:
-			return r
-		}
-	}
-	r, size := utf8.DecodeRuneInString(t.form)
-	t.form = t.form[size:]
-	return r
-}
-
-// skipBlanks returns the first character that is no blank.
-func (t *rereading) skipBlanks() rune {
-	r := t.next()
-	for unicode.IsSpace(r) {
-		r = t.next()
-	}
-	return r
-}
-
-// onlyBlanks reports whether a character, which was read last, and all that follow are blanks.
-func (t *rereading) onlyBlanks(last rune) bool {
-	if unicode.IsSpace(last) {
-		last = t.skipBlanks()
-	}
-	return last == endOfText
-}
-
-// shows reports whether a byte is an ASCII character that no reading takes away and no escape begins with.
-func shows(c byte) bool { return c > ' ' && c < 0x7F && c != '\\' }
 
 // orders are the functions that put two values in order.
 var orders = map[string]bool{operators.Less: true, operators.LessEquals: true, operators.Greater: true, operators.GreaterEquals: true}
@@ -199,7 +122,7 @@ func compareMaps(a, b traits.Mapper) ref.Val {
 		x, _ := a.Find(key)
 		y, found := b.Find(key)
 		if !found {
-			return types.False
+			return hasAlike(b, key)
 		}
 		if result.add(compare(x, y)) {
 			return types.False
@@ -293,25 +216,59 @@ func equivalent(a, b traits.Lister) ref.Val {
 	return result.value()
 }
 
-// hasKey reports whether a map has a key. There is no result if its value is not known, or if all keys are of another type.
+// hasKey reports whether a map has a key. There is no result if its value is not known, if all keys are of another type, or if one is a text that
+// looks like the key.
 func hasKey(m traits.Mapper, key ref.Val) ref.Val {
 	v, found := m.Find(key)
 	if types.IsUnknownOrError(v) {
 		return v
 	}
-	for it := m.Iterator(); !found && it.HasNext() == types.True; {
+	if found {
+		return types.True
+	}
+	for it := m.Iterator(); it.HasNext() == types.True; {
 		if classOf(it.Next()) == classOf(key) {
-			return types.False
+			return hasAlike(m, key)
 		}
 	}
-	if !found && size(m) > 0 {
+	if size(m) > 0 {
 		return errTypes()
 	}
-	return types.Bool(found)
+	return types.False
 }
 
-// alike reports whether all elements of a list are of one type.
-func alike(list traits.Lister) bool {
+// hasAlike returns what a map without a key says of it: false, or nothing if it has a text that looks like the key.
+func hasAlike(m traits.Mapper, key ref.Val) ref.Val {
+	text, isText := key.(types.String)
+	for it := m.Iterator(); isText && it.HasNext() == types.True; {
+		if other, ok := it.Next().(types.String); ok && lookAlike(string(text), string(other)) {
+			return types.NewErr("%s", errAlike)
+		}
+	}
+	return types.False
+}
+
+// distinguishable returns why the elements of a list that differ cannot be counted: they are of several types, or two of them may be the same. It
+// returns nil if they can.
+func distinguishable(list traits.Lister) ref.Val {
+	if !ofOneType(list) {
+		return errTypes()
+	}
+	var seen []ref.Val
+	for it := list.Iterator(); it.HasNext() == types.True; {
+		e := it.Next()
+		for _, other := range seen {
+			if result := compare(e, other); isDoubtful(result) {
+				return result
+			}
+		}
+		seen = append(seen, e)
+	}
+	return nil
+}
+
+// ofOneType reports whether all elements of a list are of one type.
+func ofOneType(list traits.Lister) bool {
 	first := ""
 	for it := list.Iterator(); it.HasNext() == types.True; {
 		class := classOf(it.Next())
@@ -348,8 +305,8 @@ func inPlaceOf(function string, args []ref.Val, written bool) ref.Val {
 		}
 		return nil
 	case "distinct":
-		if list, ok := args[0].(traits.Lister); ok && !alike(list) {
-			return errTypes()
+		if list, ok := args[0].(traits.Lister); ok {
+			return distinguishable(list)
 		}
 		return nil
 	}

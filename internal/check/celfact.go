@@ -8,7 +8,9 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/interpreter"
+	"golang.org/x/text/unicode/norm"
 
+	"tenet/internal/rule"
 	"tenet/internal/subject"
 )
 
@@ -19,12 +21,12 @@ type celFacts struct {
 	gaps   gaps
 }
 
-func newCELFacts(s *subject.Subject, twins bool, units func() *subject.Units) *celFacts {
+func newCELFacts(s *subject.Subject, withTwins bool, units func() *subject.Units) *celFacts {
 	f := &celFacts{values: s.Facts, gaps: gaps{base: factGaps}}
 	if f.values == nil {
 		f.values = map[string]any{}
 	}
-	if twins || holdsNull(f.values) {
+	if withTwins || holdsNull(f.values) {
 		f.values = f.withoutGaps(f.values, nil, units().Facts()).(map[string]any)
 	}
 	return f
@@ -57,13 +59,13 @@ func holdsTwins(v any) bool {
 				return true
 			}
 		}
-		return len(v) > 1 && twins(v) != nil
+		return len(v) > 1 && namesAlike(v) != nil
 	}
 	return false
 }
 
-// twins returns for each name of a map that is like another one the other; nil without any.
-func twins(m map[string]any) map[string]string {
+// namesAlike returns for each name of a map that is like another one the other; nil without any.
+func namesAlike(m map[string]any) map[string]string {
 	var memory [16]string
 	folded := memory[:0]
 	for name := range m {
@@ -86,13 +88,16 @@ func twins(m map[string]any) map[string]string {
 	return names
 }
 
-// foldedName is a name of a fact without letter case and without what does not show.
+// foldedName is a name of a fact without letter case, without what does not show, and with accents written one way.
 func foldedName(name string) string {
 	if !plain(name) {
 		name = reread(name)
 	}
-	return strings.ToLower(strings.TrimSpace(name))
+	return sharpS.Replace(rule.FoldCase(norm.NFC.String(strings.TrimSpace(name))))
 }
+
+// sharpS writes the sharp s as its upper case is written, mostly.
+var sharpS = strings.NewReplacer("\u00DF", "ss", "\u1E9E", "ss")
 
 // withoutGaps returns a copy of a value with an unknown for each null inside, and for each of two names that are alike.
 func (f *celFacts) withoutGaps(v any, path factPath, unit int) any {
@@ -107,9 +112,9 @@ func (f *celFacts) withoutGaps(v any, path factPath, unit int) any {
 		return list
 	case map[string]any:
 		m := make(map[string]any, len(v))
-		alike := twins(v)
+		others := namesAlike(v)
 		for _, key := range slices.Sorted(maps.Keys(v)) { // in order, so that the same gaps are named each time
-			if other, ok := alike[key]; ok {
+			if other, ok := others[key]; ok {
 				m[key] = f.gaps.add(unit, "fact %q is also named %q", append(path, key).String(), other)
 				continue
 			}

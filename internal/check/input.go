@@ -23,7 +23,7 @@ type Input struct {
 	// Parts for expressions.
 	facts               map[string]any
 	subjectVar, diffVar ref.Val
-	twins               func() bool // whether two names of facts are alike
+	hasTwins            func() bool // whether two names of facts are alike
 	celFacts            func() *celFacts
 	text                func() types.String
 	files               func() *celFiles
@@ -62,8 +62,8 @@ func Prepare(s *subject.Subject) *Input {
 	in.files = sync.OnceValue(func() *celFiles { return newCELFiles(s, in.gapUnit) })
 	in.commands = sync.OnceValue(func() *celCommands { return newCELCommands(s.Action, in.units().Action()) })
 	in.codes = sync.OnceValue(func() *celCodes { return newCELCodes(s, in.files(), in.codeUnit) })
-	in.twins = sync.OnceValue(func() bool { return holdsTwins(s.Facts) })
-	in.celFacts = sync.OnceValue(func() *celFacts { return newCELFacts(s, in.twins(), in.units) })
+	in.hasTwins = sync.OnceValue(func() bool { return holdsTwins(s.Facts) })
+	in.celFacts = sync.OnceValue(func() *celFacts { return newCELFacts(s, in.hasTwins(), in.units) })
 	in.repository = sync.OnceValue(func() *subjectName { return repositoryOf(s) })
 	in.scope = sync.OnceValue(func() *subjectName { return scopeOf(s) })
 	in.readable = sync.OnceValue(func() *ledger.Set { return in.units().Of(ledger.Action, ledger.Facts, ledger.Name, ledger.Text) })

@@ -47,11 +47,13 @@ func kindOfChar(r rune) charKind {
 // plain reports whether a text has no character that its second reading lacks.
 func plain(s string) bool {
 	beyond := false
-	for i := range len(s) {
+	for i := 0; i < len(s); i++ {
 		if c := s[i]; c == '\\' {
-			if _, n := escaped(s[i:]); n > 0 {
+			reads, n := backslash(s[i:])
+			if len(reads) != n {
 				return false
 			}
+			i += n - 1
 		} else if c >= utf8.RuneSelf {
 			beyond = true
 		} else if c < ' ' && c != '\n' && c != '\t' || c == 0x7F {
@@ -66,6 +68,18 @@ func plain(s string) bool {
 		}
 	}
 	return true
+}
+
+// backslash returns how the backslash that a text begins with reads, and the length of what it stands for: the character of an escape, two
+// backslashes, of which the second begins no escape, or itself.
+func backslash(s string) (reads string, n int) {
+	if c, n := escaped(s); n > 0 {
+		return string(rune(c)), n
+	}
+	if len(s) > 1 && s[1] == '\\' {
+		return s[:2], 2
+	}
+	return s[:1], 1
 }
 
 // escaped returns the printable ASCII character whose escape a text begins with, and the length of the escape: \uXXXX, of which Java takes more than
@@ -111,26 +125,21 @@ func escaped(s string) (c byte, n int) {
 // maxBraced bounds the digits of an escape in braces.
 const maxBraced = 8
 
-// unescaped returns a line with the characters of its escapes. What follows a backslash that is escaped itself is no escape.
+// unescaped returns a line with the characters of its escapes.
 func unescaped(line string) string {
-	if strings.IndexByte(line, '\\') < 0 {
+	at := strings.IndexByte(line, '\\')
+	if at < 0 {
 		return line
 	}
 	var b strings.Builder
-	for i := 0; i < len(line); i++ {
-		if line[i] == '\\' {
-			if c, n := escaped(line[i:]); n > 0 {
-				b.WriteByte(c)
-				i += n - 1
-				continue
-			}
-			if i+1 < len(line) && line[i+1] == '\\' {
-				b.WriteByte('\\')
-				i++
-			}
-		}
-		b.WriteByte(line[i])
+	for at >= 0 {
+		reads, n := backslash(line[at:])
+		b.WriteString(line[:at])
+		b.WriteString(reads)
+		line = line[at+n:]
+		at = strings.IndexByte(line, '\\')
 	}
+	b.WriteString(line)
 	return b.String()
 }
 
