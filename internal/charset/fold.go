@@ -24,6 +24,12 @@ func Fold(s string) string {
 	return s
 }
 
+// IsMark reports whether a character is an accent or another mark of the letter before it.
+func IsMark(r rune) bool { return norm.NFD.PropertiesString(string(r)).CCC() != 0 }
+
+// Apart returns a text with letters and their marks as characters of their own, and the marks of a letter in one order.
+func Apart(text []byte) []byte { return norm.NFD.Bytes(text) }
+
 // ASCIIForm returns the ASCII letters, digits and _ that a character is another form of, such as e of a wide e and fi of the ligature; empty for
 // any other character.
 func ASCIIForm(r rune) string {

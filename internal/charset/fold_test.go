@@ -52,3 +52,16 @@ func isASCII(s string) bool {
 	}
 	return true
 }
+
+func TestLettersAndMarksApart(t *testing.T) {
+	for text, want := range map[string]string{"\u00e9": "e\u0301", "e\u0302\u0323": "e\u0323\u0302", "\uac00": "\u1100\u1161", "a": "a"} {
+		if got := string(Apart([]byte(text))); got != want {
+			t.Errorf("%+q is apart %+q, want %+q", text, got, want)
+		}
+	}
+	for r, want := range map[rune]bool{'a': false, '\u00e9': false, '\u0301': true, '\u0323': true, '\u1161': false} {
+		if IsMark(r) != want {
+			t.Errorf("%+q is a mark: %v", r, !want)
+		}
+	}
+}

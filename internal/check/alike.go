@@ -11,7 +11,6 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
-	"golang.org/x/text/unicode/norm"
 
 	"tenet/internal/charset"
 )
@@ -80,14 +79,14 @@ func (t *rereading) next() rune {
 	whole := utf8.AppendRune(nil, r)
 	for {
 		t.ahead = t.read()
-		if t.ahead < utf8.RuneSelf || norm.NFD.PropertiesString(string(t.ahead)).CCC() == 0 {
+		if t.ahead < utf8.RuneSelf || !charset.IsMark(t.ahead) {
 			break
 		}
 		if whole = utf8.AppendRune(whole, t.ahead); len(whole) > maxMarks {
 			return t.stop()
 		}
 	}
-	t.apart = norm.NFD.Append(nil, whole...)
+	t.apart = charset.Apart(whole)
 	return t.next()
 }
 

@@ -192,6 +192,16 @@ func TestFactsWhoseNamesAreAlikeAreNotKnown(t *testing.T) {
 	}
 }
 
+// TestANameAloneIsAnotherFact holds what is documented of twins: a fact with the other name alone is another one.
+func TestANameAloneIsAnotherFact(t *testing.T) {
+	const cel = "!has(facts.amount) || facts.amount <= 1000"
+	for text, want := range map[string]Result{`{"Amount": 5000}`: Kept, `{"Amount": 5000, "amount": 5}`: Undecided} {
+		if out := mustCompile(t, &rule.Check{CEL: cel}).Run(t.Context(), Prepare(facts(t, text))); out.Result != want {
+			t.Errorf("%s: %v (%s), want %v", text, out.Result, out.Reason, want)
+		}
+	}
+}
+
 // TestNamesOfFactsAreFolded holds which names count as one.
 func TestNamesOfFactsAreFolded(t *testing.T) {
 	for _, c := range [][2]string{

@@ -178,7 +178,9 @@ func (c *compiling) walk(e *expression, node ast.NavigableExpr, loops int) {
 		call := node.AsCall()
 		e.calls[node.ID()] = newCalledOn(call)
 		c.partially(node.ID(), call)
-		c.exact[node.ID()] = c.comparesExactly(node)
+		if c.comparesExactly(node) {
+			c.exact[node.ID()] = true
+		}
 		if name := call.FunctionName(); name == "matches" || name == globFunction {
 			c.compileConst(node.ID(), call)
 		}

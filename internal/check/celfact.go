@@ -8,9 +8,8 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/interpreter"
-	"golang.org/x/text/unicode/norm"
 
-	"tenet/internal/rule"
+	"tenet/internal/charset"
 	"tenet/internal/subject"
 )
 
@@ -93,11 +92,8 @@ func foldedName(name string) string {
 	if !plain(name) {
 		name = reread(name)
 	}
-	return sharpS.Replace(rule.FoldCase(norm.NFC.String(strings.TrimSpace(name))))
+	return charset.Fold(strings.TrimSpace(name))
 }
-
-// sharpS writes the sharp s as its upper case is written, mostly.
-var sharpS = strings.NewReplacer("\u00DF", "ss", "\u1E9E", "ss")
 
 // withoutGaps returns a copy of a value with an unknown for each null inside, and for each of two names that are alike.
 func (f *celFacts) withoutGaps(v any, path factPath, unit int) any {

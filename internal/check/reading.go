@@ -70,8 +70,8 @@ func plain(s string) bool {
 	return true
 }
 
-// backslash returns how the backslash that a text begins with reads, and the length of what it stands for: the character of an escape, two
-// backslashes, of which the second begins no escape, or itself.
+// backslash returns how the backslash that a text begins with reads, with what belongs to it, and the length of both: the character of an escape,
+// two backslashes, of which the second begins no escape, or itself.
 func backslash(s string) (reads string, n int) {
 	if c, n := escaped(s); n > 0 {
 		return string(rune(c)), n

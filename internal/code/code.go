@@ -136,7 +136,7 @@ func LanguageOf(file, first string) string {
 var embedding = map[string]string{".ipynb": Python, ".pyx": Python, ".pxd": Python, ".vue": JavaScript, ".svelte": JavaScript, ".astro": JavaScript}
 
 // EmbeddedIn returns the language whose code a file holds without being a source file of it, by the ending of its path; empty for another one,
-// and for a page, of which [HoldsScript] tells.
+// and for a page, about which [HoldsScript] reports.
 func EmbeddedIn(file string) string { return embedding[strings.ToLower(path.Ext(file))] }
 
 // Read reads a whole file.

@@ -12,7 +12,7 @@ var pages = map[string]bool{".html": true, ".htm": true, ".xhtml": true, ".svg":
 // IsPage reports whether a file may hold JavaScript among its text, by the ending of its path. [HoldsScript] asks whether it does.
 func IsPage(file string) bool { return pages[strings.ToLower(path.Ext(file))] }
 
-// script finds what runs as code wherever it is in a page: a script, also one with a prefix, an entity of the page's own, which may stand for one,
+// script finds what runs as code wherever it is in a page: a script, also one with a prefix, an entity of the page's own, which may mean one,
 // an attribute that is set to a handler of events, an address that is code, and one that holds a page.
 var script = regexp.MustCompile(`(?i)<([^\s<>/]*:)?script|<!entity|attributename\s*=\s*["']?\s*on|javascript\s*:|data:[^,]*(html|xml|script)`)
 
