@@ -26,7 +26,7 @@ func (prices) CallCost(function, _ string, args []ref.Val, result ref.Val) *uint
 	case operators.Equals, operators.NotEquals:
 		units = priceOfEquality(args)
 	case operators.In:
-		units = priceOfIn(args)
+		units = priceOfIn(args, result)
 	case operators.Add:
 		units = bytes(result)/bytesScanned + priceOfAddition(args)
 	case operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals:
@@ -109,9 +109,13 @@ func priceOfAddition(args []ref.Val) int {
 	return weigh(args[1], maxCost)
 }
 
-func priceOfIn(args []ref.Val) int {
+// priceOfIn returns the price of in: a map without the key is searched for one that looks like it.
+func priceOfIn(args []ref.Val, result ref.Val) int {
 	if _, isMap := args[1].(interface{ Find(ref.Val) (ref.Val, bool) }); isMap {
-		return bytes(args[0]) / bytesCompared
+		if result == types.True {
+			return bytes(args[0]) / bytesCompared
+		}
+		return bytes(args[0])/bytesCompared + size(args[1])
 	}
 	if composite(args[0]) {
 		return size(args[1]) * weigh(args[0], maxPairs)
