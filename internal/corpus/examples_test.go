@@ -7,11 +7,12 @@ import (
 
 	"tenet/internal/corpus"
 	"tenet/internal/rule"
+	"tenet/internal/store"
 )
 
 // A rule is found and ranked by its examples, which count as the rationale does.
 func TestExamplesAreRead(t *testing.T) {
-	long := strings.Repeat("word ", 400)
+	long := strings.Repeat("word ", 100)
 	v := view(t,
 		newRule(1, func(r *rule.Rule) { r.Statement = "Invoices name a cost centre." }),
 		newRule(2, func(r *rule.Rule) { r.Statement = "Travel needs an approval." }),
@@ -40,5 +41,30 @@ func TestExamplesAreRead(t *testing.T) {
 	matches := v.Applicable(&corpus.Query{Now: time.Now(), AnyKind: true, AnyPath: true, Terms: []string{"sendTo(x)", "header"}})
 	if len(matches) != 4 || matches[0].Rule.ID != newRule(3, nil).Rule.ID {
 		t.Errorf("the rule with the example is not first: %v", matches[0].Rule.Statement)
+	}
+}
+
+// A rule ranks no lower for having examples that do not have the word.
+func TestExamplesDoNotCountIntoTheLength(t *testing.T) {
+	short := newRule(1, func(r *rule.Rule) { r.Statement = "Refund payments need approval." })
+	long := newRule(2, func(r *rule.Rule) {
+		r.Statement = "Staff who talk with customers on the phone write a note, also if the talk is about a refund."
+	})
+	withExamples := newRule(1, func(r *rule.Rule) {
+		r.Statement = short.Rule.Statement
+		for _, name := range []string{"post", "send", "book", "pay"} {
+			r.Examples = append(r.Examples, rule.Example{Input: name + "Money(account, amount, currency); ledger.append(entry.of(account, amount)); return receipt", Verdict: rule.Deny})
+		}
+	})
+	var before float64
+	for _, first := range []store.RuleState{short, withExamples} {
+		hits, total := view(t, first, long).Keyword("refund", corpus.Filter{}, 0, 5)
+		if total != 2 || hits[0].Rule.ID != short.Rule.ID {
+			t.Fatalf("with %d examples, %d rules are found and the short one is not first", len(first.Rule.Examples), total)
+		}
+		if before != 0 && hits[0].Score < before {
+			t.Errorf("examples lower the score from %v to %v", before, hits[0].Score)
+		}
+		before = hits[0].Score
 	}
 }
