@@ -12,7 +12,7 @@ import (
 
 // A rule is found and ranked by its examples, which count as the rationale does.
 func TestExamplesAreRead(t *testing.T) {
-	long := strings.Repeat("word ", 100)
+	long := strings.Repeat("word ", 120)
 	v := view(t,
 		newRule(1, func(r *rule.Rule) { r.Statement = "Invoices name a cost centre." }),
 		newRule(2, func(r *rule.Rule) { r.Statement = "Travel needs an approval." }),
@@ -22,10 +22,10 @@ func TestExamplesAreRead(t *testing.T) {
 		}),
 		newRule(4, func(r *rule.Rule) {
 			r.Statement = "Long examples are cut."
-			for range 5 {
+			for range 3 {
 				r.Examples = append(r.Examples, rule.Example{Input: long, Verdict: rule.Deny})
 			}
-			r.Examples[4].Input = "beyond " + long
+			r.Examples[2].Input += "within " + long + " beyond"
 		}),
 	)
 	hits, total := v.Keyword("sendTo", corpus.Filter{}, 0, 5)
@@ -34,6 +34,9 @@ func TestExamplesAreRead(t *testing.T) {
 	}
 	if _, total = v.Keyword(`"sendTo urlencode"`, corpus.Filter{}, 0, 5); total != 0 {
 		t.Error("words of two examples make a phrase")
+	}
+	if _, total = v.Keyword("within", corpus.Filter{}, 0, 5); total != 1 {
+		t.Error("the beginning of a long example is not read")
 	}
 	if _, total = v.Keyword("beyond", corpus.Filter{}, 0, 5); total != 0 {
 		t.Error("the text of examples is not bounded")

@@ -272,10 +272,14 @@ func eachField(r *rule.Rule, yield func(field int, text string), end func()) {
 	end()
 	room := maxExampleText
 	for i := range r.Examples {
-		if room -= len(r.Examples[i].Input); room < 0 {
+		text := r.Examples[i].Input
+		if len(text) > room {
+			text = text[:strings.LastIndexAny(text[:room], " \n")+1] // whole words
+		}
+		yield(fieldExamples, text)
+		if room -= len(text); len(text) < len(r.Examples[i].Input) {
 			break
 		}
-		yield(fieldExamples, r.Examples[i].Input)
 	}
 	end()
 }
