@@ -283,8 +283,8 @@ func celLiterals(expression string) (literals []celLiteral) {
 	return literals
 }
 
-// unescape writes what the escape at the beginning of a text stands for, and returns its length. Of one that Go does not have, such as \?, it
-// is what follows the backslash.
+// unescape writes the character that the escape at the beginning of a text means, and returns the length of the escape. One that Go does not
+// have, such as \?, means the character behind the backslash.
 func unescape(to *strings.Builder, text string) int {
 	r, _, rest, err := strconv.UnquoteChar(text, 0)
 	if err != nil {

@@ -90,7 +90,7 @@ func widerPatterns(pattern string) func(yield func(part, wider string) bool) {
 type widening struct {
 	root  *syntax.Regexp
 	yield func(part, wider string) bool
-	done  bool // it was told to stop
+	done  bool // yield returned false
 }
 
 // try yields the pattern with another expression in place of a part.
