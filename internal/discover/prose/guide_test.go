@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tenet/internal/blocks"
 	"tenet/internal/discover/prose"
@@ -93,8 +94,7 @@ func TestCapitalsBelowSilentHeadings(t *testing.T) {
 	}
 }
 
-// Steps are no rules, even where one says what not to do, which alone is read: they have numbers, or a heading that tells how something is
-// done.
+// Steps are no rules, even where one says what not to do, which alone is read: they have numbers, or a heading about how something is done.
 func TestStepsOfGuides(t *testing.T) {
 	guide := "# Parcels\n\nEvery parcel should have a label. Labels should be dry. Shelves should be swept.\n\n"
 	bullets := "- Open the lid\n- Fetch the tray\n- Do not close the window\n- Turn the key\n"
@@ -126,7 +126,7 @@ func TestStepsOfGuides(t *testing.T) {
 // An order that a condition makes a rule does not make one of what stands behind it for the reader's sake.
 func TestAsidesBehindConditions(t *testing.T) {
 	guide := "# Parcels\n\nEvery parcel should have a label. Labels should be dry. Shelves should be swept.\n\n"
-	if got := said(guide+"If a parcel leaks, wet or dry, see the list.", prose.Document); len(got) != 3 {
+	if got := said(guide+"If a parcel leaks, when it is wet, ask the keeper.", prose.Document); len(got) != 3 {
 		t.Errorf("got %q", got)
 	}
 }
@@ -138,13 +138,17 @@ func TestLongLists(t *testing.T) {
 	if got := said(rules, prose.Document); len(got) != 353 {
 		t.Errorf("of 300 rules and 53 others %d were found", len(got))
 	}
-	work := func(text string, g prose.Genre, n int) float64 {
+	took := func(text string, g prose.Genre, n, times int) time.Duration {
 		list := blocks.Markdown(guide+strings.Repeat(text, n), 1, blocks.Sentences)
-		return testing.AllocsPerRun(1, func() { prose.Find(t.Context(), list, g) }) / float64(n)
+		start := time.Now()
+		for range times {
+			prose.Find(t.Context(), list, g)
+		}
+		return time.Since(start)
 	}
 	for text, g := range map[string]prose.Genre{"- Wipe the tray\n": prose.Document, "- Report lost badges\n": prose.Policy, "- Yellow paper forms\n": prose.Policy} {
-		if short, long := work(text, g, 200), work(text, g, 20_000); long > 1.5*short {
-			t.Errorf("%q: %.0f allocations an item in a list of 200, %.0f in one of 20,000", text, short, long)
+		if short, long := took(text, g, 50, 400), took(text, g, 20_000, 1); long > 4*short {
+			t.Errorf("%q: 400 lists of 50 took %s, and one of 20,000 %s", text, short, long)
 		}
 	}
 }

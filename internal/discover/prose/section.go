@@ -10,7 +10,7 @@ import (
 
 // firmAround reports whether the list that item i is in regulates, in a document that describes things and often advises: it has three
 // items at least, nearly all are orders, and one of them forbids or prefers. Lists of steps seldom say what not to do, and those that do have
-// numbers, or a heading that tells how something is done.
+// numbers, or a heading about how something is done.
 func (f *finder) firmAround(i int) bool {
 	if f.list[i].Kind != blocks.Item {
 		return false
@@ -18,7 +18,7 @@ func (f *finder) firmAround(i int) bool {
 	from, to := f.listAround(i)
 	known, ok := f.firm[from]
 	if !ok {
-		known = !f.steps(from) && f.firmly(from, min(to, from+maxList))
+		known = !steps(f.list, from) && firmly(f.list[from:min(to, from+maxList)])
 		f.firm[from] = known
 	}
 	return known
@@ -28,27 +28,27 @@ func (f *finder) firmAround(i int) bool {
 var stepSections = []string{"install", "set up", "setup", "usage", "getting started", "quick start", "quickstart", "build", "run"}
 
 // steps reports whether item i, or one that it is below, has a number, or a heading above it announces steps or facts.
-func (f *finder) steps(i int) bool {
-	section := f.list[i].Section
+func steps(list []blocks.Block, i int) bool {
+	section := list[i].Section
 	if factual(section) || slices.ContainsFunc(section, func(s string) bool {
 		return announced([]string{s}, stepSections) && !announced([]string{s}, regulating)
 	}) {
 		return true
 	}
 	for depth := 0; i >= 0 && depth < 8; depth++ {
-		if f.list[i].Numbered {
+		if list[i].Numbered {
 			return true
 		}
-		i = f.list[i].Lead
+		i = list[i].Lead
 	}
 	return false
 }
 
 // firmly reports whether nearly all of some items are orders, of which one forbids or prefers.
-func (f *finder) firmly(from, to int) bool {
+func firmly(items []blocks.Block) bool {
 	orders, firm := 0, 0
-	for k := from; k < to; k++ {
-		b := &f.list[k]
+	for k := range items {
+		b := &items[k]
 		p := places(b)
 		if len(p) == 0 || p[0][1]-p[0][0] > maxSentence || b.BeforeCode {
 			continue
@@ -65,7 +65,7 @@ func (f *finder) firmly(from, to int) bool {
 			}
 		}
 	}
-	n := to - from
+	n := len(items)
 	return n > 2 && firm > 0 && 4*orders >= 3*n
 }
 
