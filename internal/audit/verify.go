@@ -18,10 +18,11 @@ import (
 const maxProblems = 100
 
 // verifyPage is how many entries are read at once.
-const verifyPage = 500
+const verifyPage = 250
 
-// maxExaminers bounds the pages that are looked at together, and with them the memory for their bodies. More would wait for the one that reads.
-const maxExaminers = 8
+// maxExaminers bounds the cores that look at pages. At most two pages more are in memory with their bodies: the one that is being read, and the one
+// whose places are checked. More cores would wait for the one that reads.
+const maxExaminers = 4
 
 // Verify walks a project's chain from its start to its head and reports every edit, deletion, insertion and reordering.
 // expect, if not zero, is a head that was noted earlier: the chain must still have it, which finds a chain that was cut or

@@ -15,10 +15,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"tenet/internal/git"
 	"tenet/internal/subject"
+	"tenet/internal/text"
 	"tenet/internal/wire"
 )
 
@@ -127,7 +129,11 @@ func (k *checkCommand) diff(ctx context.Context, s *session) (*change, error) {
 	case fromIndex:
 		return stagedChange(ctx)
 	case fromRange:
-		return rangeChange(ctx, k.Range)
+		c, err := rangeChange(ctx, k.Range)
+		if err == nil && !strings.Contains(k.Range, "..") && !strings.Contains(k.Range, "^") { // the working tree against a commit
+			noteUntracked(ctx, s)
+		}
+		return c, err
 	case fromNowhere:
 		return &change{}, nil
 	case fromHead:
@@ -136,6 +142,7 @@ func (k *checkCommand) diff(ctx context.Context, s *session) (*change, error) {
 			return nil, fmt.Errorf("%w\nGive a diff on stdin, a git range, --staged, --file, --facts or --action", err)
 		}
 		s.note("judging what has changed since HEAD")
+		noteUntracked(ctx, s)
 		return c, nil
 	default:
 		b, err := readAll(s.in, "the diff")
@@ -143,6 +150,18 @@ func (k *checkCommand) diff(ctx context.Context, s *session) (*change, error) {
 			return nil, err
 		}
 		return givenChange(ctx, b)
+	}
+}
+
+// untrackedTime bounds how long a check counts the files that git does not track.
+const untrackedTime = 2 * time.Second
+
+// noteUntracked notes how many files the change since a commit lacks because git does not track them yet.
+func noteUntracked(ctx context.Context, s *session) {
+	ctx, cancel := context.WithTimeout(ctx, untrackedTime)
+	defer cancel()
+	if n, err := (git.Repository{}).Untracked(ctx); err == nil && n > 0 {
+		s.note("%s that git does not track, not judged; git add -N PATH makes one part of the change", text.Plural(n, "path"))
 	}
 }
 

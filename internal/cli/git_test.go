@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -127,6 +128,46 @@ func TestRangeIsNeverTakenForAFile(t *testing.T) {
 	}
 	if c, err := rangeChange(t.Context(), "HEAD"); err != nil || !strings.Contains(c.diff, "+2") {
 		t.Errorf("the change since HEAD is %+v, %v", c, err)
+	}
+}
+
+// What git does not track is in no diff, and so a check against the working tree says that it leaves something out.
+func TestUntrackedFilesAreNoted(t *testing.T) {
+	run := newRepository(t)
+	put(t, "a", "1\n")
+	put(t, ".gitignore", "*.log\n")
+	run("add", ".")
+	run("commit", "--quiet", "--message=one")
+	noted := func(ranges string) string {
+		t.Helper()
+		var out, err bytes.Buffer
+		k := checkCommand{Range: ranges}
+		if _, failed := k.diff(t.Context(), &session{out: &out, err: &err}); failed != nil {
+			t.Fatal(failed)
+		}
+		return out.String() + err.String()
+	}
+	put(t, "a", "2\n")
+	put(t, "b.log", "ignored\n")
+	if got := noted("HEAD"); got != "" {
+		t.Errorf("without untracked files: %q", got)
+	}
+	for _, dir := range []string{"new/deep", "empty", "sub"} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, "b", "1\n")
+	put(t, "new/deep/c", "1\n")
+	put(t, "new/deep/d", "1\n")
+	t.Chdir("sub") // the whole repository counts
+	if got := noted("HEAD"); !strings.Contains(got, "2 paths that git does not track") || strings.Count(got, "\n") != 1 {
+		t.Errorf("with untracked files: %q", got)
+	}
+	for _, commits := range []string{"HEAD..HEAD", "HEAD^{commit}...HEAD"} {
+		if got := noted(commits); got != "" {
+			t.Errorf("%s has no working tree: %q", commits, got)
+		}
 	}
 }
 

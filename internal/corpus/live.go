@@ -361,6 +361,9 @@ func (l *Live) Glance(ctx context.Context, projectID string) (*View, error) {
 		if v != nil {
 			return v, nil
 		}
+		if err := ctx.Err(); err != nil { // it has ended during the wait
+			return nil, fmt.Errorf("corpus: %w", err)
+		}
 		if d := f.broken.Load(); d != nil && time.Now().Before(d.until) {
 			return nil, d.err
 		}

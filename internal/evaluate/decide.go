@@ -41,27 +41,22 @@ func (r *run) takeChecks(context.Context) error {
 	r.room.accounts = slices.Grow(r.room.accounts[:0], max(len(r.sel.chosen), r.req.MaxRules))
 	r.accounts = r.room.accounts[:len(r.sel.chosen)]
 	for i := range r.sel.chosen {
-		if takeCheck(r, i) {
+		c := &r.sel.chosen[i]
+		v, a, decided := r.byRecord(c)
+		if !decided {
+			v, a, decided = r.byCheck(c)
+		}
+		if p := r.part(c.Entry); p != &r.whole {
+			a = a.Over(r.whole.units.Units, p.numbers)
+		}
+		r.answer.RuleVerdicts[i], r.accounts[i] = v, a
+		if decided {
 			r.final(i)
 		} else {
 			r.open = append(r.open, i)
 		}
 	}
 	return nil
-}
-
-// takeCheck takes the verdict that a record or a check gives on the i-th chosen rule, and reports whether one does.
-func takeCheck(r *run, i int) bool {
-	c := &r.sel.chosen[i]
-	v, a, decided := r.byRecord(c)
-	if !decided {
-		v, a, decided = r.byCheck(c)
-	}
-	if p := r.part(c.Entry); p != &r.whole {
-		a = a.Over(r.whole.units.Units, p.numbers)
-	}
-	r.answer.RuleVerdicts[i], r.accounts[i] = v, a
-	return decided
 }
 
 // conclude sums up the verdicts and what was examined for them.

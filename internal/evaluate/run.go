@@ -170,7 +170,7 @@ func (r *run) conduct(ctx context.Context) (_ *rule.Evaluation, err error) {
 // decide finds the verdicts of the selected rules.
 func (r *run) decide(ctx context.Context) error {
 	setAside(r)
-	return through(ctx, r.outline, traced(r, "check", r.takeChecks), traced(r, "triage", r.findConcerned), r.limitQuestions, traced(r, "judge", r.askJudge), heedMeanwhile(r), r.conclude)
+	return through(ctx, r.outline, traced(r, "check", r.takeChecks), traced(r, "triage", r.findConcerned), r.limitQuestions, traced(r, "judge", r.askJudge), r.conclude)
 }
 
 func newRun(ctx context.Context, e *Evaluator, req *Request, start time.Time) *run {

@@ -5,7 +5,11 @@ package gateway
 import (
 	"bytes"
 	"encoding/json"
+	"html"
+	"maps"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -22,15 +26,49 @@ const MaxName = 200
 // Methods are the methods of MCP that are evaluated.
 var Methods = []string{wire.CallTool, wire.ReadResource, wire.GetPrompt}
 
-// Evaluated reports whether requests of a method are evaluated. It is true for other spellings too, such as Tools/Call, tools.call and one with a
-// space behind it: some servers take them for the method, and [Parse] refuses them.
+// fields are the parameters of the methods. Those beside the name, the arguments and the uri belong to the protocol: progress, tasks, and the
+// answers to what a server has asked in the middle of a call.
+var fields = map[string][]string{
+	wire.CallTool:     {"name", "arguments", "_meta", "task", "inputResponses", "requestState"},
+	wire.ReadResource: {"uri", "_meta", "inputResponses", "requestState"},
+	wire.GetPrompt:    {"name", "arguments", "_meta", "inputResponses", "requestState"},
+}
+
+// Evaluated reports whether requests of a method are evaluated. It is true for other spellings too, such as Tools/Call, tools.call, tools%2Fcall and
+// one with a space behind it: some servers take them for the method, and [Parse] refuses them.
 func Evaluated(method string) bool {
 	if slices.Contains(Methods, method) {
 		return true
 	}
+	method, ok := decoded(method)
 	plain := letters(method)
-	return slices.ContainsFunc(Methods, func(m string) bool { return plain == letters(m) })
+	return !ok || slices.ContainsFunc(Methods, func(m string) bool { return plain == letters(m) })
 }
+
+// maxPasses bounds how often decoded undoes escapes.
+const maxPasses = 8
+
+// decoded returns a method without the escapes of addresses, HTML and JSON; false if they were applied more often than maxPasses, which is an attack.
+func decoded(method string) (string, bool) {
+	for range maxPasses {
+		plain := html.UnescapeString(percent.ReplaceAllStringFunc(method, func(escape string) string {
+			code, _ := strconv.ParseUint(escape[1:], 16, 8) // two hexadecimal digits
+			return string([]byte{byte(code)})
+		}))
+		var text string
+		if strings.Contains(plain, `\`) && json.Unmarshal([]byte(`"`+plain+`"`), &text) == nil {
+			plain = text
+		}
+		if plain == method {
+			return method, true
+		}
+		method = plain
+	}
+	return method, false
+}
+
+// percent matches an escape of an address.
+var percent = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
 
 // letters returns the letters of a method in lower case, those of wide and other forms as plain ones.
 func letters(method string) string {
@@ -60,8 +98,8 @@ type Call struct {
 }
 
 // Parse reads the parameters of a request. The error is of code invalid and means that a server may read the request in another way than
-// rules would: a name that occurs twice or in another letter case, a missing name, arguments that are no object. Such a request must not
-// pass, whatever the fail mode.
+// rules would, or reads what no rule sees: a name that occurs twice or in another letter case, a missing name, arguments that are no object, a
+// parameter that is not one of the method. Such a request must not pass, whatever the fail mode.
 func Parse(server, method string, params []byte) (Call, error) {
 	c := Call{Server: server, Method: method, Tool: method}
 	if len(bytes.TrimSpace(params)) == 0 {
@@ -70,6 +108,11 @@ func Parse(server, method string, params []byte) (Call, error) {
 	named, err := ReadObject(params, "name", "arguments", "uri", "_meta")
 	if err != nil {
 		return c, rule.Errorf(rule.CodeInvalid, "the parameters of %s: %v", method, err)
+	}
+	for _, given := range slices.Sorted(maps.Keys(named)) {
+		if of, ok := fields[method]; ok && !slices.Contains(of, given) {
+			return c, rule.Errorf(rule.CodeInvalid, "%s has no parameter %q, so rules would not see it; put it into arguments or _meta", method, given)
+		}
 	}
 	switch method {
 	case wire.CallTool:

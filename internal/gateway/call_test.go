@@ -15,6 +15,8 @@ func TestParse(t *testing.T) {
 		{wire.CallTool, `{"name":"now"}`, "now", `{}`},
 		{wire.CallTool, `{"name":"now","arguments":null}`, "now", `{}`},
 		{wire.CallTool, `{"name":"big","arguments":{"n":9007199254740993}}`, "big", `{"n":9007199254740993}`},
+		{wire.CallTool, `{"name":"now","task":{"ttl":60000},"inputResponses":{"q":{"action":"accept"}},"requestState":"s"}`, "now", `{}`},
+		{wire.ReadResource, `{"uri":"file:///a","_meta":{"progressToken":"p"}}`, wire.ReadResource, `{"uri":"file:///a"}`},
 		{wire.ReadResource, `{"uri":"file:///etc/passwd"}`, wire.ReadResource, `{"uri":"file:///etc/passwd"}`},
 		{wire.GetPrompt, `{"name":"review","arguments":{"x":"y"}}`, wire.GetPrompt, `{"arguments":{"x":"y"},"name":"review"}`},
 	} {
@@ -46,6 +48,11 @@ func TestParseRefusesTwoReadings(t *testing.T) {
 		{wire.ReadResource, `{"uri":""}`},
 		{wire.ReadResource, `{"uri":"a","URI":"b"}`},
 		{wire.GetPrompt, `{"arguments":{}}`},
+		{wire.CallTool, `{"name":"read","args":{"path":"/"}}`},
+		{wire.CallTool, `{"name":"read","arguments":{},"uri":"file:///etc/passwd"}`},
+		{wire.ReadResource, `{"uri":"a","name":"delete"}`},
+		{wire.ReadResource, `{"uri":"a","range":"all"}`},
+		{wire.GetPrompt, `{"name":"review","uri":"a"}`},
 		{"tools/list", `{"name":"x"}`},
 		{"TOOLS/CALL", `{"name":"read"}`},
 		{"tools/call ", `{"name":"read"}`},
@@ -58,12 +65,15 @@ func TestParseRefusesTwoReadings(t *testing.T) {
 
 // Some servers take other spellings of a method for it, and so such a request must not pass as one that is not evaluated.
 func TestOtherSpellingsOfAMethodAreEvaluated(t *testing.T) {
-	for _, method := range []string{"Tools/Call", " tools/call", "tools/call\n", "tools/call\x00", "tools\u200b/call", "RESOURCES/READ", "prompts/Get", "tool\u017f/call", "\uff54ools/call", "tools.call", "tools//call", "tools/call/", "tools-call", "toolsCall", "toolscall"} {
+	for _, method := range []string{
+		"Tools/Call", " tools/call", "tools/call\n", "tools/call\x00", "tools\u200b/call", "RESOURCES/READ", "prompts/Get", "tool\u017f/call", "\uff54ools/call", "tools.call", "tools//call", "tools/call/", "tools-call", "toolsCall", "toolscall", "tools%2fcall", "tools%2Fcall", "tools%252Fcall", "%74ools/call", "tools%" + strings.Repeat("25", 20) + "2fcall", "tools%2fcall%", "tools&#47;call", "tools&sol;call", `tools\u002fcall`,
+		`\u0074ools/call`,
+	} {
 		if !Evaluated(method) {
 			t.Errorf("%q passes", method)
 		}
 	}
-	for _, method := range []string{"tools/list", "tools/calls", "tasks/call", "", "notifications/initialized"} {
+	for _, method := range []string{"tools/list", "tools/calls", "tasks/call", "tools%2flist", "tools/call%73", "x%y/z", `\x`, "", "notifications/initialized"} {
 		if Evaluated(method) {
 			t.Errorf("%q is refused", method)
 		}

@@ -126,3 +126,9 @@ func (r Repository) Tracked(ctx context.Context, name string) (bool, error) {
 	out, err := r.Output(ctx, "ls-files", "-z", "--", ":(top,literal)"+name)
 	return out != "", err
 }
+
+// Untracked returns how many files, and folders without a file that git tracks, are in the working tree and neither tracked nor ignored.
+func (r Repository) Untracked(ctx context.Context) (int, error) {
+	out, err := r.Output(ctx, "ls-files", "-z", "--others", "--exclude-standard", "--directory", "--no-empty-directory", "--", ":(top)")
+	return strings.Count(out, "\x00"), err
+}

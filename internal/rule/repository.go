@@ -87,6 +87,9 @@ func parseRepository(s string) Repository {
 	r := Repository{Host: mainName(host), Path: path}
 	r.azure(host)
 	r.leavePage()
+	if (strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://")) && r.Host != "dev.azure.com" && !strings.HasSuffix(strings.TrimRight(rest, "/ "), ".git") && !strings.ContainsAny(r.Path, "*?[{") {
+		r.leaveWebPage()
+	}
 	if !isHost(r.Host) {
 		r.Host = ""
 	}
@@ -193,6 +196,22 @@ func (r *Repository) leavePage() {
 	}
 	if elements := strings.SplitN(r.Path, "/", 3); len(elements) == 3 && twoElements[r.Host] && !strings.ContainsAny(r.Path, "*?[{") {
 		r.Path = elements[0] + "/" + strings.TrimSuffix(elements[1], ".git")
+	}
+}
+
+// pages are the elements that follow the name of a repository in the addresses of its pages. GitLab, where a name may have more than two elements,
+// lets no group and no project have one of these names.
+var pages = map[string]bool{"tree": true, "blob": true, "blame": true, "raw": true, "commits": true}
+
+// leaveWebPage takes the page from a web address on a server that is not known, such as GitHub Enterprise. Before a page are at least an owner and a
+// repository, and something follows it. Of pages such as /issues/5, whose names GitLab allows for projects, only /OWNER/REPOSITORY/pull/NUMBER is one.
+func (r *Repository) leaveWebPage() {
+	elements := strings.Split(r.Path, "/")
+	for i := 2; i < len(elements)-1; i++ {
+		if pages[elements[i]] || i == 2 && elements[i] == "pull" && isNumber(elements[i+1]) {
+			r.Path = strings.TrimSuffix(strings.Join(elements[:i], "/"), ".git")
+			return
+		}
 	}
 }
 

@@ -101,6 +101,7 @@ type walker struct {
 	dialect     Dialect
 	vars        map[string]value
 	functions   map[string]*function
+	hashed      map[string]Word // programs that hash -p has given to names
 	order       []string
 	params      []Word
 	paramsKnown bool
@@ -410,6 +411,9 @@ func (w *walker) run(words, env []Word, first int) {
 		return
 	}
 	name, args := c.Name, words[1:]
+	if program, ok := w.hashed[c.Path.Text]; ok && program.Text != c.Path.Text { // besides the command itself: another process may run it, and knows nothing of hash
+		w.through("hash", func() { w.deeper(func() { w.run(append([]Word{program}, args...), env, len(w.list)) }) })
+	}
 	if f := w.functions[c.Path.Text]; f != nil {
 		w.call(f, args, true)
 		return

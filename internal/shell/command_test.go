@@ -62,7 +62,7 @@ func TestNothingHidesACommand(t *testing.T) {
 		`true && rm -rf /data`, `false || rm -rf /data`, `! rm -rf /data`, `if false; then :; else rm -rf /data; fi`, `while rm -rf /data; do :; done`, `until false; do rm -rf /data; done`,
 		`for f in /data; do rm -rf $f; done`, `for ((;;)); do rm -rf /data; done`, `case x in y) rm -rf /data;; esac`, `(rm -rf /data)`, `{ rm -rf /data; }`, `f() { rm -rf "$1"; }; f /data`,
 		`f() { rm -rf /data; }`, `f() { "$@"; }; f rm -rf /data`, `function f { rm -rf /data; }; trap f EXIT`, `trap 'rm -rf /data' EXIT`, `alias ls='rm -rf /data'`, `coproc rm -rf /data`,
-		`set -- rm -rf /data; "$@"`, `git -c alias.x='!rm -rf /data' x`, `su -c 'rm -rf /data' root`, `ssh host 'rm -rf /data'`, `watch -n 1 'rm -rf /data'`, `busybox rm -rf /data`,
+		`set -- rm -rf /data; "$@"`, `hash -p /bin/rm ls; ls -rf /data`, `hash -p/bin/rm ls; (ls -rf /data)`, `x=/bin/rm; hash -p $x ls cat; cat -rf /data`, `hash ls=/bin/rm; ls -rf /data`, `hash -p /bin/rm ls; sudo ls -rf /data`, `hash -p /bin/ls rm; sudo rm -rf /data`, `(hash -p /bin/ls rm); rm -rf /data`, `hash -p a b; hash -p b a; hash -p a rm; rm -rf /data`, `git -c alias.x='!rm -rf /data' x`, `su -c 'rm -rf /data' root`, `ssh host 'rm -rf /data'`, `watch -n 1 'rm -rf /data'`, `busybox rm -rf /data`,
 		`git bisect run rm -rf /data`, `git -C x bisect run sh -c 'rm -rf /data'`, `git rebase --exec 'rm -rf /data' main`, `git grep -O'rm -rf /data' x`, `git -C x grep --open-files-in-pager='rm -rf /data' x`, `git rebase -x 'rm -rf /data' main`, `git submodule foreach --recursive 'rm -rf /data'`,
 		`git -c core.pager='rm -rf /data' log`, `git -c sequence.editor='rm -rf /data' rebase -i`, `git -c credential.helper='!rm -rf /data' fetch`, `git filter-branch --tree-filter 'rm -rf /data' HEAD`,
 		`rg --pre 'rm -rf /data' x`, `man -P 'rm -rf /data' x`, `PAGER='rm -rf /data' man x`, `GIT_SSH_COMMAND='rm -rf /data' git fetch`, `EDITOR='rm -rf /data;' git commit`,
@@ -259,6 +259,17 @@ func TestCommandsOfPowerShell(t *testing.T) {
 		got := !slices.ContainsFunc(s.Commands(), func(c Command) bool { _, ok := c.Program(); return !ok && c.Path.Known })
 		if got != want {
 			t.Errorf("the commands of %q are known: %t, want %t", text, got, want)
+		}
+	}
+}
+
+// A name keeps its own program where hash gives it none.
+func TestHashChangesOnlyTheNamesItIsGiven(t *testing.T) {
+	for _, text := range []string{`hash -r; ls -l`, `hash ls; ls -l`, `hash -p /bin/rm cat; ls -l`, `ls -l; hash -p /bin/rm ls`, `hash -p /bin/rm`} {
+		for _, l := range lines(t, text) {
+			if strings.HasPrefix(l, "rm") {
+				t.Errorf("%q has the command %q", text, l)
+			}
 		}
 	}
 }

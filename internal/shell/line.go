@@ -125,4 +125,4 @@ var programNames = wordSet(`. [ : alias apk apt apt-get aptitude arp ash at audi
 	ssh-add ssh-copy-id ssh-keygen sshpass stat strace strings stty su sudo sudoedit supervisorctl swaks swapoff swapon sysctl systemctl systemd-run sysadminctl tail tar tcpdump tee telnet tenet terraform
 	test tfsec then time timeout tofu tmux top touch tr trap tree truncate tsc tty ufw uglifyjs umask umount unalias uname uniq unlink unset unshare unxz unzip update-ca-certificates uptime
 	useradd userdel usermod uv uvx vagrant vault vi vim visudo vitest w wait wall watch wc wget where whereis which while who whoami wipe wipefs write wsl xargs xattr xxd xz yarn yes yq
-	yum zcat zip zsh zypper bcp bq clickhouse-client cqlsh sqlcmd influx etcdctl consul nomad eksctl kops oc rabbitmqctl kafka-topics minikube kind age sops pass op bw stripe twilio`)
+	yum zcat zip zsh zypper bcp bq clickhouse-client cqlsh sqlcmd influx etcdctl consul nomad eksctl kops oc rabbitmqctl kafka-topics minikube kind age sops pass op bw stripe twilio deno emacsclient nvim gvim tclsh luajit Rscript sbcl clisp erl gawk mawk nawk`)

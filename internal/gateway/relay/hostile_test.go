@@ -108,6 +108,8 @@ func TestHostileMessagesReachNoServer(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"method":"Tools/Call","params":{"name":"forbidden"}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call ","params":{"name":"forbidden"}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"tools/\u200bcall","params":{"name":"forbidden"}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools%2fcall","params":{"name":"forbidden"}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ok","input":{"path":"forbidden"}}}`,
 		`{"jsonrpc":"2.0","method":7}`,
 		`[[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"forbidden"}}]]`,
 		`[` + strings.Repeat(`{"jsonrpc":"2.0","id":1,"method":"ping"},`, maxBatch) + `{"jsonrpc":"2.0","id":1,"method":"ping"}]`,
