@@ -29,6 +29,8 @@ type Block struct {
 	BeforeCode bool
 	// Box reports whether an item has a box to tick. In [Everything] the box is part of its text.
 	Box bool
+	// Numbered reports whether an item has a number, as steps do.
+	Numbered bool
 }
 
 // Kind is the kind of a [Block].

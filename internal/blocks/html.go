@@ -48,6 +48,7 @@ type page struct {
 	item, row, pre, inTitle bool
 
 	leads []int     // index of the block that leads to each open list
+	steps []bool    // whether each open list has numbers
 	skip  atom.Atom // an element that is not read
 	depth int       // of elements like it
 }
@@ -157,8 +158,10 @@ func (p *page) begin(tag atom.Atom, opens bool) {
 	case atom.Ul, atom.Ol:
 		if opens && len(p.leads) < 64 {
 			p.leads = append(p.leads, p.lead())
+			p.steps = append(p.steps, tag == atom.Ol)
 		} else if !opens && len(p.leads) > 0 {
 			p.leads = p.leads[:len(p.leads)-1]
+			p.steps = p.steps[:len(p.leads)]
 		}
 	case atom.Li:
 		p.item = opens
@@ -205,7 +208,7 @@ func (p *page) flush() {
 	case p.item:
 		b.Kind = Item
 		if n := len(p.leads); n > 0 {
-			b.Lead = p.leads[n-1]
+			b.Lead, b.Numbered = p.leads[n-1], p.steps[n-1]
 		}
 	}
 	p.add(b)

@@ -119,6 +119,9 @@ func (s *scanner) row(cells string, number int) {
 	s.add(Block{Kind: Row, Text: cells, Line: number, Lead: -1})
 }
 
+// numbers are the markers of items with numbers, in all the formats.
+const numbers = "0123456789.)#"
+
 // item begins an item of a list.
 func (s *scanner) item(indent int, marker byte, body string, number int) {
 	s.close()
@@ -142,7 +145,7 @@ func (s *scanner) item(indent int, marker byte, body string, number int) {
 			body, boxed = body[len(box):], true
 		}
 	}
-	s.lists[n-1].item = s.begin(Block{Kind: Item, Text: body, Line: number, Lead: s.lists[n-1].lead, Box: boxed})
+	s.lists[n-1].item = s.begin(Block{Kind: Item, Text: body, Line: number, Lead: s.lists[n-1].lead, Box: boxed, Numbered: strings.IndexByte(numbers, marker) >= 0})
 }
 
 func (s *scanner) paragraph(indent int, rest string, number int) {

@@ -32,7 +32,7 @@ type textIndex struct {
 	// Document d has texts[begins[d]:begins[d+1]].
 	texts   []byte
 	begins  []uint64
-	lengths []uint16 // weighted words per document, stop words aside
+	lengths []uint16 // weighted words per document, stop words and examples aside
 	total   int64    // of lengths
 }
 
@@ -236,7 +236,7 @@ func (p *termReader) read(entries []*Entry) {
 					wholes = binary.AppendUvarint(wholes, code|1)
 					return true
 				}
-				if !p.stop[term] {
+				if !p.stop[term] && field != fieldExamples { // else a rule would rank lower for having examples
 					length += fieldWeights[field]
 				}
 				p.texts = binary.AppendUvarint(p.texts, code)
@@ -256,7 +256,7 @@ func (p *termReader) read(entries []*Entry) {
 }
 
 // maxExampleText bounds the text of a rule's examples that is indexed, in bytes.
-const maxExampleText = 8 << 10
+const maxExampleText = 2 << 10
 
 // eachField calls yield for the texts of a rule, with their field, and end after each field.
 func eachField(r *rule.Rule, yield func(field int, text string), end func()) {
@@ -272,10 +272,14 @@ func eachField(r *rule.Rule, yield func(field int, text string), end func()) {
 	end()
 	room := maxExampleText
 	for i := range r.Examples {
-		if room -= len(r.Examples[i].Input); room < 0 {
+		text := r.Examples[i].Input
+		if len(text) > room {
+			text = text[:strings.LastIndexAny(text[:room], " \n")+1] // whole words
+		}
+		yield(fieldExamples, text)
+		if room -= len(text); len(text) < len(r.Examples[i].Input) {
 			break
 		}
-		yield(fieldExamples, r.Examples[i].Input)
 	}
 	end()
 }

@@ -20,9 +20,13 @@ func conceptsOf(s *subject.Subject) []string {
 	for i := range s.Files {
 		for _, h := range s.Files[i].Hunks {
 			for _, l := range h.Lines {
-				if l.Op == diff.OpAdd && c.room > 0 {
-					c.line(l.Text)
+				if l.Op != diff.OpAdd {
+					continue
 				}
+				if c.room <= 0 {
+					return c.texts
+				}
+				c.line(l.Text)
 			}
 		}
 	}
@@ -54,8 +58,9 @@ func (c *concepts) path(path string) {
 	c.take(n)
 }
 
-// line takes the concepts of one line.
+// line takes the concepts of one line, as far as there is room for it.
 func (c *concepts) line(text string) {
+	text = text[:min(len(text), c.room)]
 	c.room -= len(text)
 	c.layout(text)
 	for i := 0; i < len(text); {

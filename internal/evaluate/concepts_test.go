@@ -61,6 +61,26 @@ func TestConceptsOf(t *testing.T) {
 	}
 }
 
+// Of a line longer than the room for concepts, only the beginning is read.
+func TestConceptsOfOneLongLine(t *testing.T) {
+	const beginning = "someHTTPServer1 = "
+	beyond := added("a.js", beginning+strings.Repeat("x", maxConceptBytes)+" catch(e) { parseTLSConfig(0755) }", "while (true) {}")
+	if got := conceptsOf(beyond); !slices.Contains(got, "assignment variable") || slices.Contains(got, "TLS") || slices.Contains(got, "octal number file permission mode") {
+		t.Errorf("%q", got)
+	}
+	acronym := added("a.js", "TLS"+strings.Repeat("x", 4*maxConceptBytes))
+	for _, text := range conceptsOf(acronym) {
+		if len(text) > maxConceptBytes {
+			t.Errorf("a text of %d bytes is ranked by", len(text))
+		}
+	}
+	c := concepts{room: maxConceptBytes}
+	c.line(strings.Repeat("a", 10*maxConceptBytes))
+	if c.room != 0 {
+		t.Errorf("room is %d after a line that is longer", c.room)
+	}
+}
+
 // A rule that has no word of a change is ranked by what the change does; words that both have count more.
 func TestConceptsRank(t *testing.T) {
 	state := func(id, statement string) store.RuleState {

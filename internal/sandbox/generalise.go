@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tenet/internal/rule"
@@ -238,6 +239,19 @@ func plain(text string) string { return strings.ToLower(strings.Join(strings.Fie
 
 // celTexts returns the texts in one or three quotes of an expression. Raw ones, such as r'\b', keep their backslashes.
 func celTexts(expression string) (texts []string) {
+	for _, literal := range celLiterals(expression) {
+		texts = append(texts, literal.text)
+	}
+	return texts
+}
+
+// celLiteral is a text in quotes: the expression has it from begin to end, quotes and letters before them included.
+type celLiteral struct {
+	text       string
+	begin, end int
+}
+
+func celLiterals(expression string) (literals []celLiteral) {
 	word := 0 // where the letters before a quote begin
 	for i := 0; i < len(expression); i++ {
 		quote := expression[i]
@@ -252,17 +266,35 @@ func celTexts(expression string) (texts []string) {
 			end = three
 		}
 		var text strings.Builder
-		for i += len(end); i < len(expression) && !strings.HasPrefix(expression[i:], end); i++ {
-			if !raw && expression[i] == '\\' && i+1 < len(expression) {
-				i++
+		for i += len(end); i < len(expression) && !strings.HasPrefix(expression[i:], end); {
+			n := 1
+			if !raw && expression[i] == '\\' {
+				n = unescape(&text, expression[i:])
+			} else {
+				text.WriteByte(expression[i])
 			}
-			text.WriteByte(expression[i])
+			i += n
 		}
-		texts = append(texts, text.String())
-		i += len(end) - 1
-		word = i + 1
+		i = min(i+len(end), len(expression))
+		literals = append(literals, celLiteral{text: text.String(), begin: word, end: i})
+		word = i
+		i--
 	}
-	return texts
+	return literals
+}
+
+// unescape writes the character that the escape at the beginning of a text means, and returns the length of the escape. One that Go does not
+// have, such as \?, means the character behind the backslash.
+func unescape(to *strings.Builder, text string) int {
+	r, _, rest, err := strconv.UnquoteChar(text, 0)
+	if err != nil {
+		if len(text) > 1 {
+			to.WriteByte(text[1])
+		}
+		return min(2, len(text))
+	}
+	to.WriteRune(r)
+	return len(text) - len(rest)
 }
 
 // rawPrefix are the letters before the quote of a raw text, in lower case.

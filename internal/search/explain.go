@@ -14,8 +14,8 @@ func markAll(it *wire.RuleSearchItem, field string, index int, text string) {
 	it.Highlights = append(it.Highlights, wire.Highlight{Field: field, Index: index, End: utf8.RuneCountInString(text)})
 }
 
-// matchedWords lists the words of a query as they occur in a rule, and marks those in its slug and tags; statement and rationale are
-// marked already.
+// matchedWords lists the words of a query as they occur in a rule, and marks those in its slug, tags and examples; statement and
+// rationale are marked already.
 func matchedWords(it *wire.RuleSearchItem, query string) []string {
 	if query == "" {
 		return nil

@@ -26,6 +26,7 @@ type finder struct {
 	first  int          // the line of the first of them
 	loose  int          // the block whose sentence the list that is being read ends; -1 for none
 	points int          // the block whose points the paragraphs below it are; -1 for none
+	items  [2]int       // where the list that was asked for last begins and ends
 	orders map[int]bool // by the first item of a list, whether some of its items are surely orders
 	firm   map[int]bool // by the first item of a list, whether it regulates in a text that describes things
 	tongue *tongue      // the language; nil for English
@@ -64,7 +65,7 @@ func Find(ctx context.Context, list []blocks.Block, g Genre) (found []Norm, gaps
 		switch b := &list[i]; {
 		case b.Kind == blocks.Heading:
 			f.heading(i)
-		case !silent(b.Section) || binding(b.Text):
+		case !sealed(b.Section):
 			f.block(i)
 		}
 	}
@@ -87,11 +88,14 @@ func (f *finder) block(i int) {
 	}
 	sentences := places(b)
 	line, counted := b.Line, 0
-	first := len(f.out)
+	first, quiet := len(f.out), silent(b.Section)
 	for k, p := range sentences {
+		raw := b.Text[p[0]:p[1]]
+		if quiet && !binding(raw) || interprets(raw) {
+			continue
+		}
 		line += strings.Count(b.Text[counted:p[0]], "\n")
 		counted = p[0]
-		raw := b.Text[p[0]:p[1]]
 		if len(raw) > maxSentence {
 			if f.long++; f.long == 1 {
 				f.first = line

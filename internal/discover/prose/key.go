@@ -2,9 +2,11 @@ package prose
 
 import (
 	"strings"
+	"unicode"
 
 	"tenet/internal/blocks"
 	"tenet/internal/rule"
+	"tenet/internal/text"
 )
 
 // keys are the words in capitals that say before a rule how much it binds. The longer ones come first.
@@ -66,4 +68,67 @@ func (f *finder) heading(i int) {
 		n.Statement = clean(blocks.Plain(statement))
 		f.out = append(f.out, n)
 	}
+}
+
+// binding reports whether a sentence has a word that binds in capitals, as in RFC 2119, among words that are not: then it is a rule, whatever
+// its heading says. A sentence that is in capitals throughout, as in licences, shows nothing.
+func binding(raw string) bool {
+	bound, small, large := false, 0, 0
+	for word := range strings.FieldsSeq(raw) {
+		switch word = strings.Trim(word, "*_`.,;:()[]\"“”"); {
+		case word == "MUST" || word == "SHALL" || word == "SHOULD":
+			bound = true
+		case word == "NOT":
+		case capitals(word):
+			large++
+		case strings.ContainsFunc(word, unicode.IsLower):
+			small++
+		}
+	}
+	return bound && small > large
+}
+
+// levels are the words in capitals that texts of rules explain.
+var levels = text.Words("MUST SHALL SHOULD MAY REQUIRED RECOMMENDED OPTIONAL")
+
+// interprets reports whether a sentence says how words in capitals are to be read, with or without quotation marks: "The key words MUST and
+// SHOULD are to be interpreted as described in RFC 2119".
+func interprets(raw string) bool {
+	if !strings.Contains(raw, "MUST") && !strings.Contains(raw, "SHALL") && !strings.Contains(raw, "SHOULD") {
+		return false
+	}
+	t := tokenize(raw)
+	listed, explained, last := false, false, -1
+	for i := range t {
+		word := strings.Trim(raw[t[i].start:t[i].end], "`*_")
+		switch w := t[i].low; {
+		case levels[word]:
+			listed = listed || last >= 0 || speaksOf(at(t, i-1)) && spokenOf(at(t, i+1))
+			last = i
+		case word == "NOT", w == "and", w == "or":
+		case w == "interpreted" || w == "understood" || w == "rfc" || w == "rfc2119" || w == "bcp" || w == "bcp14" || is(t, i, "read", "as") || is(t, i, "defined", "in") || is(t, i, "described", "in"):
+			explained, last = true, -1
+		default:
+			last = -1
+		}
+	}
+	return listed && explained
+}
+
+// speaksOf reports whether a word says that the next one is spoken of: "the term MUST".
+func speaksOf(w string) bool {
+	switch w {
+	case "word", "words", "keyword", "keywords", "term", "terms", "verb", "verbs":
+		return true
+	}
+	return false
+}
+
+// spokenOf reports whether a word goes on behind one that is spoken of: "The term MUST is ...", not "Terms MUST be ...".
+func spokenOf(w string) bool {
+	switch w {
+	case "is", "are", "in", "must", "should", "shall", "has", "means":
+		return true
+	}
+	return false
 }

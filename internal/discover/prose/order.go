@@ -42,10 +42,11 @@ func order(t []token, c place) (reading, bool) {
 		if t[i].low == "or" || t[i].low == "and" && !c.item || i > from+1 && spoken(t, from, i) {
 			continue
 		}
+		here := c
 		if c.guides && conditions[t[from].low] && !wishing(t, from) && !asides[t[i].low] {
-			c.genre = Policy
+			here.genre = Policy
 		}
-		if r, ok := orderAt(t, i, c); ok && !follows(t, i) {
+		if r, ok := orderAt(t, i, here); ok && !follows(t, i) {
 			return r, true
 		}
 	}

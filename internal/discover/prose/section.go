@@ -9,18 +9,46 @@ import (
 )
 
 // firmAround reports whether the list that item i is in regulates, in a document that describes things and often advises: it has three
-// items at least, nearly all are orders, and one of them forbids or prefers. Lists of steps seldom say what not to do.
+// items at least, nearly all are orders, and one of them forbids or prefers. Lists of steps seldom say what not to do, and those that do have
+// numbers, or a heading about how something is done.
 func (f *finder) firmAround(i int) bool {
 	if f.list[i].Kind != blocks.Item {
 		return false
 	}
 	from, to := f.listAround(i)
-	if known, ok := f.firm[from]; ok {
-		return known
+	known, ok := f.firm[from]
+	if !ok {
+		known = !steps(f.list, from) && firmly(f.list[from:min(to, from+maxList)])
+		f.firm[from] = known
 	}
+	return known
+}
+
+// stepSections are headings of steps, as are those of sections below them.
+var stepSections = []string{"install", "set up", "setup", "usage", "getting started", "quick start", "quickstart", "build", "run"}
+
+// steps reports whether item i, or one that it is below, has a number, or a heading above it announces steps or facts.
+func steps(list []blocks.Block, i int) bool {
+	section := list[i].Section
+	if factual(section) || slices.ContainsFunc(section, func(s string) bool {
+		return announced([]string{s}, stepSections) && !announced([]string{s}, regulating)
+	}) {
+		return true
+	}
+	for depth := 0; i >= 0 && depth < 8; depth++ {
+		if list[i].Numbered {
+			return true
+		}
+		i = list[i].Lead
+	}
+	return false
+}
+
+// firmly reports whether nearly all of some items are orders, of which one forbids or prefers.
+func firmly(items []blocks.Block) bool {
 	orders, firm := 0, 0
-	for k := from; k < to; k++ {
-		b := &f.list[k]
+	for k := range items {
+		b := &items[k]
 		p := places(b)
 		if len(p) == 0 || p[0][1]-p[0][0] > maxSentence || b.BeforeCode {
 			continue
@@ -37,23 +65,27 @@ func (f *finder) firmAround(i int) bool {
 			}
 		}
 	}
-	n := to - from
-	f.firm[from] = n > 2 && firm > 0 && 4*orders >= 3*n
-	return f.firm[from]
+	n := len(items)
+	return n > 2 && firm > 0 && 4*orders >= 3*n
 }
 
-// listAround returns where the list that item i is in begins and ends; of a long list, a part.
+// listAround returns where the list that item i is in begins and ends. Its bounds are kept until another list is asked for, so that a list
+// costs no more than its length.
 func (f *finder) listAround(i int) (from, to int) {
+	if f.items[0] <= i && i < f.items[1] {
+		return f.items[0], f.items[1]
+	}
 	same := func(k int) bool {
 		return k >= 0 && k < len(f.list) && f.list[k].Kind == blocks.Item && f.list[k].Lead == f.list[i].Lead && slices.Equal(f.list[k].Section, f.list[i].Section)
 	}
 	from, to = i, i
-	for i-from < maxList && same(from-1) {
+	for same(from - 1) {
 		from--
 	}
-	for to-from < maxList && same(to) {
+	for same(to) {
 		to++
 	}
+	f.items = [2]int{from, to}
 	return from, to
 }
 
@@ -63,6 +95,7 @@ func (f *finder) ordersAround(i int) bool {
 	if known, ok := f.orders[from]; ok {
 		return known
 	}
+	to = min(to, from+maxList)
 	orders, bound, verbs := 0, 0, 0
 	for k := from; k < to; k++ {
 		_, body := cutLabel(f.list[k].Text[:min(len(f.list[k].Text), maxSentence)])
@@ -81,8 +114,8 @@ func (f *finder) ordersAround(i int) bool {
 	return f.orders[from]
 }
 
-// maxList bounds the items of a list that say what its others are.
-const maxList = 64
+// maxList bounds the items of a list, from its first, that say what all of it is.
+const maxList = 256
 
 // demandsIn reports whether a sentence demands or advises something in so many words.
 func demandsIn(t []token) bool {

@@ -26,6 +26,9 @@ var factualSections = []string{
 	"purpose", "mission", "vision",
 }
 
+// regulating are words of headings that announce rules, even where others announce facts.
+var regulating = []string{"rule", "convention", "requirement", "guideline", "polic", "critical", "important", "mandatory"}
+
 // asideSections are headings of advice to people who report or ask something.
 var asideSections = []string{
 	"bug report", "report a bug", "reporting a bug", "reporting bugs", "report bugs", "found a bug", "find a bug", "issues", "reporting an issue", "reporting issues", "question",
@@ -38,20 +41,22 @@ var ruleSections = []string{"rule", "convention", "standard", "guideline", "code
 // namingLeads are leads to lists of how things are named or written.
 var namingLeads = []string{"naming", "convention", "code style", "coding style", "format"}
 
+// sealedSections are headings of texts of law and of what has changed: whatever they say in capitals is no rule of the text.
+var sealedSections = []string{"license", "licence", "licensing", "copyright", "changelog", "release notes", "version history", "revision history"}
+
 // silent reports whether the innermost heading announces no rules.
 func silent(section []string) bool {
-	return len(section) > 0 && ending(section[len(section)-1], silentSections) && !acted(section[len(section)-1]) || len(section) > 0 && silentTitles[strings.ToLower(strings.TrimSpace(section[len(section)-1]))]
+	if len(section) == 0 {
+		return false
+	}
+	last := section[len(section)-1]
+	title := strings.Trim(lower(unnumbered(last)), " .:*_")
+	return ending(last, silentSections) && !acted(last) || silentTitles[title] || title == "release notes"
 }
 
-// binding reports whether a text has a word that binds in capitals, as in RFC 2119: then it has rules, whatever its heading says.
-func binding(text string) bool {
-	for word := range strings.FieldsSeq(text) {
-		switch strings.Trim(word, "*_.,;:") {
-		case "MUST", "SHALL", "SHOULD":
-			return true
-		}
-	}
-	return false
+// sealed reports whether the innermost heading announces no rules, not even such as say so in capitals.
+func sealed(section []string) bool {
+	return silent(section) && ending(section[len(section)-1], sealedSections)
 }
 
 // ending reports whether one of the list begins or ends a heading: "External references", and not "The API references models only".
@@ -74,7 +79,7 @@ func factual(section []string) bool {
 	if n := len(section); n > 0 && strings.HasSuffix(strings.ToLower(section[n-1]), " usage") { // "E-mail usage" regulates
 		return false
 	}
-	return announced(section, factualSections) && !announced(section, []string{"rule", "convention", "requirement", "guideline", "polic", "critical", "important", "mandatory"})
+	return announced(section, factualSections) && !announced(section, regulating)
 }
 
 func announced(section, list []string) bool {
