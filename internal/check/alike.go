@@ -16,7 +16,8 @@ import (
 )
 
 // errAlike is why two texts have no result: people and many programs take them for equal.
-const errAlike = "texts that differ only in blanks at their ends or in characters that hide others may mean the same; send them as they are meant"
+const errAlike = "texts that differ only in blanks at their ends, in characters that hide others or in how accents are written may mean the same; " +
+	"send them as they are meant"
 
 // lookAlike reports whether two texts that are not equal are equal without blanks at their ends, in their second reading, and whichever way letters
 // with accents are written. It reads them only as far as they are equal; texts with more hidden characters than it reads are alike. Signs alone, such

@@ -129,7 +129,7 @@ func TestHiddenCharactersAreReadWithinBounds(t *testing.T) {
 		s := &subject.Subject{Facts: map[string]any{"role": strings.Repeat(hidden, 10<<20/len(hidden)) + "x"}}
 		began := time.Now()
 		out := p.Run(t.Context(), Prepare(s))
-		if took := time.Since(began); took > time.Second {
+		if took := time.Since(began); took > 3*time.Second {
 			t.Errorf("%q took %v", hidden, took)
 		}
 		if hidden != "\u0301" && out.Result != Undecided {
