@@ -87,7 +87,7 @@ func parseRepository(s string) Repository {
 	r := Repository{Host: mainName(host), Path: path}
 	r.azure(host)
 	r.leavePage()
-	if (strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://")) && r.Host != "dev.azure.com" && !strings.HasSuffix(strings.TrimRight(rest, "/ "), ".git") && !strings.ContainsAny(r.Path, "*?[{") {
+	if (strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://")) && r.Host != "dev.azure.com" && !strings.HasSuffix(strings.TrimRight(rest, "/ "), ".git") {
 		r.leaveWebPage()
 	}
 	if !isHost(r.Host) {
@@ -194,10 +194,15 @@ func (r *Repository) leavePage() {
 	if repository, _, ok := strings.Cut(r.Path, "/-/"); ok && strings.Contains(repository, "/") {
 		r.Path = repository
 	}
-	if elements := strings.SplitN(r.Path, "/", 3); len(elements) == 3 && twoElements[r.Host] && !strings.ContainsAny(r.Path, "*?[{") {
-		r.Path = elements[0] + "/" + strings.TrimSuffix(elements[1], ".git")
+	if elements := strings.SplitN(r.Path, "/", 3); len(elements) == 3 && twoElements[r.Host] && !isGlob(elements[0]+elements[1]+elements[2][:1]) {
+		if name := strings.TrimSuffix(elements[1], ".git"); name != "" {
+			r.Path = elements[0] + "/" + name
+		}
 	}
 }
+
+// isGlob reports whether a text has characters of globs. In the address of a page they are parts of names, as in /blob/main/app/[id]/page.tsx.
+func isGlob(s string) bool { return strings.ContainsAny(s, "*?[{") }
 
 // pages are the elements that follow the name of a repository in the addresses of its pages. GitLab, where a name may have more than two elements,
 // lets no group and no project have one of these names.
@@ -209,7 +214,9 @@ func (r *Repository) leaveWebPage() {
 	elements := strings.Split(r.Path, "/")
 	for i := 2; i < len(elements)-1; i++ {
 		if pages[elements[i]] || i == 2 && elements[i] == "pull" && isNumber(elements[i+1]) {
-			r.Path = strings.TrimSuffix(strings.Join(elements[:i], "/"), ".git")
+			if name := strings.TrimSuffix(strings.Join(elements[:i], "/"), ".git"); !isGlob(name+elements[i+1][:1]) && !strings.HasSuffix(name, "/") {
+				r.Path = name
+			}
 			return
 		}
 	}

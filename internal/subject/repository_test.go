@@ -28,7 +28,7 @@ func TestRepositoryGlobs(t *testing.T) {
 		{"acme/billing/", "acme/billing acme/billing/x", "acme/bill"},
 		{"*", "a/b github.com/a/b", ""},
 		{"*/acme/x", "github.com/acme/x", "acme/x"},
-		{"**/x", "x a/x github.com/a/b/x", "a/y"},
+		{"**/x", "x a/x gitlab.com/a/b/x", "a/y github.com/a/b/x"},
 		{`acme\pay-*`, "acme/pay-1", "acme/x"},
 		{"my.group/sub/project", "my.group/sub/project gitlab.com/my.group/sub/project", "other/sub/project"},
 		{"{a,b}.example.org/x/y", "a.example.org/x/y x/y", "c.example.org/x/y"},
