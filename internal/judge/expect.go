@@ -84,7 +84,7 @@ func (d drawing) probes(p part) []placed {
 			if i == try%2 && q.purpose != CallRepair {
 				drawn = d.fromCorpus(want, drawn, b[24:])
 			}
-			if try == 20 || !d.overlaps(&drawn) && !slices.ContainsFunc(out, func(p placed) bool { return shareWords(&p.Probe, &drawn) }) {
+			if try == 20 || !d.overlaps(&drawn) && !slices.ContainsFunc(out, func(p placed) bool { return p.SharesNames(&drawn) }) {
 				out = append(out, placed{Probe: drawn})
 				break
 			}
@@ -126,40 +126,11 @@ func (d drawing) fromCorpus(want rule.Verdict, other probe.Probe, random []byte)
 // plants with the subject.
 func (d drawing) overlaps(p *probe.Probe) bool {
 	for _, i := range d.q.members {
-		if shareWords(&probe.Probe{Statement: d.rules[i].Statement}, p) {
+		if p.SharesNames(&probe.Probe{Statement: d.rules[i].Statement}) {
 			return true
 		}
 	}
 	return slices.ContainsFunc(p.Lines, func(l string) bool { return d.layout.contains(strings.TrimSpace(l)) })
-}
-
-// shareWords reports whether two control rules speak of something with the same name.
-func shareWords(a, b *probe.Probe) bool {
-	text := func(p *probe.Probe) string { return p.Statement + " " + strings.Join(p.Lines, " ") }
-	words := map[string]bool{}
-	for w := range wordsOf(text(a)) {
-		words[w] = !commonWords[w]
-	}
-	for w := range wordsOf(text(b)) {
-		if words[w] {
-			return true
-		}
-	}
-	return false
-}
-
-// commonWords are words of control rules that name nothing.
-var commonWords = wordSet("above added argument arguments calls callers exceeds field function least longer never nobody pages passes point readers receives retired service state takes value values which withdrawn")
-
-// wordsOf yields the longer words of a text in lower case.
-func wordsOf(s string) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for w := range strings.FieldsFuncSeq(strings.ToLower(s), func(r rune) bool { return (r < 'a' || r > 'z') && r < 0x80 }) {
-			if len(w) > 4 && !yield(w) {
-				return
-			}
-		}
-	}
 }
 
 // plantedFile is the number of a file that is not of the subject.

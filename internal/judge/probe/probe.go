@@ -175,3 +175,39 @@ func (p *Probe) Holds(quote string) bool {
 func squash(s string) string { return marks.ReplaceAllString(s, "") }
 
 var marks = regexp.MustCompile(`[^\pL\pN]+`)
+
+// SharesNames reports whether two probes, with what they plant, speak of something with the same name or number. A careful reader of
+// both might then take what one plants for what the other forbids.
+func (p *Probe) SharesNames(other *Probe) bool {
+	names := map[string]bool{}
+	for name := range p.names {
+		names[name] = true
+	}
+	for name := range other.names {
+		if names[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// names yields the numbers, the nouns and the longer words of a probe, in lower case.
+func (p *Probe) names(yield func(string) bool) {
+	for _, text := range append([]string{p.Statement}, p.Lines...) {
+		for w := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return r < 0x80 && (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
+			number := w[0] >= '0' && w[0] <= '9'
+			if (number || len(w) > 4 && !common[w] || slices.Contains(nouns, w)) && !yield(w) {
+				return
+			}
+		}
+	}
+}
+
+// common are the longer words of probes that name nothing.
+var common = func() map[string]bool {
+	words := map[string]bool{}
+	for _, w := range strings.Fields("above added argument arguments calls callers exceeds field function least longer never nobody pages passes point readers receives retired service state takes value values which withdrawn") {
+		words[w] = true
+	}
+	return words
+}()

@@ -38,6 +38,38 @@ func TestAReaderOfTheFormsAnswersEveryProbe(t *testing.T) {
 	}
 }
 
+// TestProbesWithoutASharedNameDoNotMislead plants the lines of two probes beside each other: each keeps its answer.
+func TestProbesWithoutASharedNameDoNotMislead(t *testing.T) {
+	for _, style := range []probe.Style{probe.Camel, probe.Snake, probe.Fields, probe.Prose} {
+		apart := 0
+		for i := range 3_000 {
+			random := sha256.Sum256(fmt.Append(nil, style, i))
+			other := sha256.Sum256(random[:])
+			switch i % 4 { // chance alone rarely draws the same
+			case 0:
+				copy(other[10:14], random[10:14]) // a name
+			case 1:
+				copy(other[18:20], random[18:20]) // the number
+			}
+			deny, allow := probe.New(style, rule.Deny, random[:]), probe.New(style, rule.Allow, other[:])
+			if deny.SharesNames(&allow) {
+				continue
+			}
+			apart++
+			text := strings.Join(append(deny.Lines, allow.Lines...), "\n")
+			if _, broken, _ := probe.Solve(allow.Statement, text); broken != "" {
+				t.Errorf("%q is broken by %q, which breaks %q", allow.Statement, broken, deny.Statement)
+			}
+			if _, broken, _ := probe.Solve(deny.Statement, text); !deny.Passed(rule.Deny, []string{broken}) {
+				t.Errorf("%q is broken by %q", deny.Statement, broken)
+			}
+		}
+		if apart < 1_000 {
+			t.Errorf("style %d: only %d of 3,000 pairs share no name", style, apart)
+		}
+	}
+}
+
 func TestASampleOfTheCorpusIsAProbe(t *testing.T) {
 	s := probe.Sample{Modality: rule.MustNot, Statement: "Print secrets.", Breaks: "print(secret)\n", Keep: "send(secret)"}
 	if p := s.Probe(rule.Deny); !p.Passed(rule.Deny, []string{"print(secret)"}) || p.Passed(rule.Allow, nil) {
