@@ -18,7 +18,7 @@ type ownForce struct {
 }
 
 // needs are verbs of a demand that become a permission where they are denied.
-var needs = list("need needs require requires")
+var needs = list("need needs require requires have-to has-to")
 
 // needed reads a verb such as needs at i, of which a denial makes a permission. at is where its words begin.
 func (o *ownForce) needed(words []placed, i int) (at, next int, ok bool) {

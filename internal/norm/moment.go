@@ -98,7 +98,7 @@ func daysAt(words []placed, i int) (Quantity, bool) {
 	if !ok {
 		return Quantity{}, false
 	}
-	for from > 0 && (words[from-1].text == "on" || words[from-1].text == "a" || words[from-1].text == "every" || words[from-1].text == "the") {
+	for from > 0 && (words[from-1].text == "on" || words[from-1].text == "a" || words[from-1].text == "every" || words[from-1].text == "the" || words[from-1].text == "any" || words[from-1].text == "each") {
 		from--
 	}
 	if from == i {

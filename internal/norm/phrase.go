@@ -25,6 +25,8 @@ func joinPhrases(words []word) []word {
 // phraseOf returns the word for two words; false where they mean no more than each of them does.
 func phraseOf(a, b string) (string, bool) {
 	switch {
+	case a == "without" && (b == "activity" || b == "use"):
+		return "inactive", true
 	case a == "no" && b == "one":
 		return "nobody", true
 	case (a == "have" || a == "has") && b == "to":

@@ -207,8 +207,8 @@ var (
 		exact:   "exactly|every|each|of",
 	})
 	boundsAfter = phrases(map[side]string{
-		atLeast: "or more|or longer|or above|or greater|or older|or higher|or over|and above|and more|minimum|at least|at minimum",
-		atMost:  "or less|or fewer|or below|or shorter|or under|and below|maximum|at most|at maximum",
+		atLeast: "or more|or longer|or above|or greater|or older|or higher|or warmer|or hotter|or over|and above|and more|minimum|at least|at minimum",
+		atMost:  "or less|or fewer|or colder|or cooler|or below|or shorter|or under|and below|maximum|at most|at maximum",
 	})
 )
 
@@ -409,7 +409,10 @@ func unitAt(words []placed, i int, written string) (u scale, end int, counted bo
 		}
 	}
 	if known, ok := units()[next]; ok {
-		return known, end + 1, false
+		if end++; known.unit == "degree" && end < len(words) && words[end].text == "celsius" {
+			end++
+		}
+		return known, end, false
 	}
 	if words[end].code || noContent[next] || measures[next] || !unicode.IsLetter(rune(next[0])) {
 		return scale{"", 1}, end, false

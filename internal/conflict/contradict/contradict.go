@@ -41,6 +41,7 @@ const maxStatement = 2000
 type Reading struct {
 	rule       *rule.Rule
 	clauses    []norm.Clause
+	gists      []*gist // of the clauses
 	exceptions []exception
 }
 
@@ -57,6 +58,7 @@ func Read(r *rule.Rule) *Reading {
 		out.except(e)
 	}
 	for i := range out.clauses {
+		out.gists = append(out.gists, gistOf(&out.clauses[i]))
 		for _, words := range out.clauses[i].Except {
 			out.exceptions = append(out.exceptions, exception{words: words})
 		}
@@ -83,6 +85,9 @@ func Compare(a, b *Reading) (Finding, bool) {
 	for i := range a.clauses {
 		for j := range b.clauses {
 			f, ok := compareMeanings(&a.clauses[i], &b.clauses[j])
+			if !ok {
+				f, ok = compareGists(a.gists[i], b.gists[j])
+			}
 			if ok && f.Confidence > best.Confidence && !a.leavesOut(b, &b.clauses[j]) && !b.leavesOut(a, &a.clauses[i]) {
 				best = f
 			}
@@ -137,6 +142,9 @@ func compareAligned(a, b *norm.Clause) (Finding, bool) {
 		return Finding{}, false
 	}
 	tests := []test{limits, wider, onlys, forces, values}
+	if turned && a.Passive != b.Passive && len(a.Words()) != len(aligned.Words()) {
+		return Finding{}, false // that doors are closed, and how they open
+	}
 	if turned { // a start and an end have limits of their own
 		tests = []test{forces}
 	}
