@@ -9,7 +9,7 @@ import uuid
 from datetime import datetime, timezone
 
 import pytest
-from tenet_sdk import AsyncClient, Client, Denied, NotEvaluated, errors, models
+from tenet_sdk import AsyncClient, Client, Denied, NotConfirmed, NotEvaluated, errors, models
 from tenet_sdk.guard import Guard, GuardOptions
 
 SETTINGS = 'import os\n\nAWS_KEY = "AKIAIOSFODNN7EXAMPLE"\n'
@@ -113,6 +113,15 @@ def test_a_guarded_function(client: Client, limit: str) -> None:
     assert e.value.evaluation is not None
     assert runs == []
     assert Bank().transfer("NL01") == "500 to NL01"
+
+
+def test_a_refusal_says_that_no_rule_covers_a_call(client: Client, limit: str) -> None:
+    @client.guard(server="bank")
+    def close_account(account: str) -> None:
+        raise AssertionError("must not run")
+
+    with pytest.raises(NotConfirmed, match="No rule covers this"):
+        close_account("NL01")
 
 
 def test_a_guarded_coroutine(server: str, limit: str) -> None:

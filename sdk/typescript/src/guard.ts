@@ -104,10 +104,12 @@ function requestOf(tool: string, args: Record<string, unknown>, options: CheckOp
 function refusal(tool: string, e: SubmissionAnswer, why = ""): Refused {
   const denied = e.overall_verdict === "DENY";
   const parts = [`${tool} was not run: ${denied ? "the rules deny it" : "it needs the confirmation of a person"}${why ? ` (${why})` : ""}`];
-  for (const v of (denied ? e.violations : e.warnings).slice(0, 3)) {
+  const listed = (denied ? e.violations : e.warnings).slice(0, 3);
+  for (const v of listed) {
     parts.push(`${v.rule_slug || v.rule_id}: ${v.issue_description || v.reasoning || v.rule_statement}`);
     if (v.fix_suggestion) parts.push(v.fix_suggestion);
   }
+  if (listed.length === 0) parts.push(...(e.notices ?? []).slice(0, 3)); // such as a call that no rule covers
   parts.push(`evaluation ${e.evaluation_id}`);
   return denied ? new Denied("denied", parts.join("; "), e) : new NotConfirmed("unconfirmed", parts.join("; "), e);
 }

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 
-import { check, Client, DeadlineError, Denied, NotEvaluated, ProblemError, UnreachableError } from "../src/index.js";
+import { check, Client, DeadlineError, Denied, NotConfirmed, NotEvaluated, ProblemError, UnreachableError } from "../src/index.js";
 
 const program = process.env["TENET_PROGRAM"] ?? join(process.cwd(), "..", "..", "bin", "tenet");
 const settings = 'import os\n\nAWS_KEY = "AKIAIOSFODNN7EXAMPLE"\n';
@@ -117,6 +117,17 @@ test("a guarded function", async () => {
   assert.deepEqual(runs, []);
   assert.equal(await transfer("NL01", 500), "500 to NL01");
   await assert.rejects(check(client, "transfer", { amount: 2000 }), Denied);
+});
+
+test("a refusal says that no rule covers a call", async () => {
+  const closeAccount = client.guard({ server: "bank" }, function closeAccount(_: { account: string }) {
+    assert.fail("must not run");
+  });
+  await assert.rejects(closeAccount({ account: "NL01" }), (e) => {
+    assert.ok(e instanceof NotConfirmed);
+    assert.match(e.message, /No rule covers this/);
+    return true;
+  });
 });
 
 test("arguments that cannot be shown are not run", async () => {

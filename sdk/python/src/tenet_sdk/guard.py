@@ -96,10 +96,13 @@ class Call:
         """The error for a verdict that is not ALLOW."""
         denied = e.overall_verdict == "DENY"
         parts = [f"{self.tool} was not run: " + ("the rules deny it" if denied else "it needs the confirmation of a person") + (f" ({why})" if why else "")]
-        for v in (e.violations if denied else e.warnings)[:3]:
+        listed = (e.violations if denied else e.warnings)[:3]
+        for v in listed:
             parts.append(f"{v.rule_slug or v.rule_id}: {v.issue_description or v.reasoning or v.rule_statement}")
             if v.fix_suggestion:
                 parts.append(v.fix_suggestion)
+        if not listed:  # such as a call that no rule covers
+            parts.extend(e.notices[:3])
         parts.append(f"evaluation {e.evaluation_id}")
         return (errors.Denied if denied else errors.NotConfirmed)("; ".join(parts), e)
 
