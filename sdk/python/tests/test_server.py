@@ -6,6 +6,8 @@ import asyncio
 import functools
 import json
 import uuid
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterator
 from datetime import datetime, timezone
 
 import pytest
@@ -148,6 +150,21 @@ def test_arguments_that_cannot_be_shown_are_not_run(client: Client) -> None:
         send(object())
     with pytest.raises(NotEvaluated, match="arguments are not JSON"):
         send(float("nan"))
+
+    # What a function can read although no rule would see it.
+    class Other(dict[str, int]):
+        def __getitem__(self, name: str) -> int:
+            return 5000
+
+    class Items(list[int]):
+        def __iter__(self) -> Iterator[int]:
+            return iter([1])
+
+    for value in (defaultdict(lambda: 5000), Other(amount=1), Items([5000])):
+        with pytest.raises(NotEvaluated, match="arguments are not JSON"):
+            send(value)
+    shown = Guard(GuardOptions())._call(lambda to: None, (OrderedDict(amount=5),), {})
+    assert json.loads(shown.arguments) == {"to": {"amount": 5}}
 
 
 def test_no_argument_hides_another(client: Client, limit: str) -> None:

@@ -144,11 +144,15 @@ def _plain(value: Any, depth: int) -> Any:
             return value
         raise ValueError(str(value))
     if isinstance(value, (list, tuple)):
+        if type(value).__iter__ not in (list.__iter__, tuple.__iter__):
+            raise TypeError(type(value).__name__)
         return [_plain(item, depth + 1) for item in value]
     if isinstance(value, dict):
-        if not all(isinstance(name, str) for name in value):
+        if hasattr(value, "__missing__") or type(value).__getitem__ is not dict.__getitem__:  # the function may read more than what it holds
+            raise TypeError(type(value).__name__)
+        if not all(isinstance(name, str) for name in dict.keys(value)):
             raise TypeError("a name that is no text")
-        return {name: _plain(item, depth + 1) for name, item in value.items()}
+        return {name: _plain(item, depth + 1) for name, item in dict.items(value)}
     raise TypeError(type(value).__name__)
 
 
