@@ -26,14 +26,19 @@ type concept struct {
 const longestPhrase = 4
 
 // tables are the concepts by words as they are written, and by how words are compared.
-type tables struct{ written, compared map[string]concept }
+type tables struct {
+	written, compared map[string]concept
+	longest           map[string]int // words of the longest phrase that begins with a word
+}
 
 var concepts = sync.OnceValue(func() tables {
-	t := tables{map[string]concept{}, map[string]concept{}}
+	t := tables{map[string]concept{}, map[string]concept{}, map[string]int{}}
 	add := func(w string, c concept) {
 		if _, ok := t.written[w]; !ok {
 			t.written[w] = c
 		}
+		first, _, _ := strings.Cut(w, "-")
+		t.longest[first] = max(t.longest[first], strings.Count(w, "-")+1)
 		if strings.Contains(w, "-") {
 			return
 		}
@@ -75,7 +80,8 @@ var concepts = sync.OnceValue(func() tables {
 // conceptAt returns the concept that begins at a word of a clause, the number of words that name it, and whether the tables have them as they are written.
 func conceptAt(words []norm.Content, i int) (c concept, n int, written, ok bool) {
 	t := concepts()
-	for n = min(longestPhrase, len(words)-i); n > 0; n-- {
+	first, _, _ := strings.Cut(words[i].Text, "-")
+	for n = min(longestPhrase, len(words)-i, t.longest[first]); n > 0; n-- {
 		parts := make([]string, 0, n)
 		for k := range n {
 			w := &words[i+k]

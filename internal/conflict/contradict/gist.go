@@ -47,11 +47,10 @@ var weak = func() map[string]bool {
 
 // gistOf reads a clause.
 func gistOf(c *norm.Clause) *gist {
-	g := &gist{clause: c, negative: c.Negative, values: map[int]term{}}
+	g := &gist{clause: c, negative: c.Negative}
 	words := c.Content()
 	g.period, g.often, _ = norm.Period(c)
 	periodic := g.period != norm.Interval{}
-	seen := map[string]bool{}
 	for i := 0; i < len(words); {
 		w := &words[i]
 		if periodic && w.From >= g.often.From && w.To <= g.often.To {
@@ -71,6 +70,9 @@ func gistOf(c *norm.Clause) *gist {
 			t.key = w.Key
 			t.weak = (weak[w.Key] || weak[w.Text]) && !describing(words, i)
 		case found.line > 0:
+			if g.values == nil {
+				g.values = map[int]term{}
+			}
 			if _, have := g.values[found.line]; !have {
 				g.values[found.line] = t
 			}
@@ -89,8 +91,7 @@ func gistOf(c *norm.Clause) *gist {
 		t.weak = t.weak || weak[t.key] && !describing(words, i)
 		t.head = w.Key == c.Head && c.Head != ""
 		t.actor = !c.Passive && w.Place == norm.InSubject && c.Head != "" || c.Agent[w.Key]
-		if i += n; !seen[t.key] {
-			seen[t.key] = true
+		if i += n; g.has(&t) < 0 {
 			g.terms = append(g.terms, t)
 		}
 	}
@@ -159,13 +160,11 @@ func match(a, b *gist) matching {
 	taken := make([]bool, len(b.terms))
 	actors := func(g *gist) bool { return slices.ContainsFunc(g.terms, func(t term) bool { return t.actor }) }
 	both := actors(a) && actors(b)
-	rest := func(t term) bool { return !t.weak && !t.actor }
-	for _, t := range a.terms {
-		k := slices.IndexFunc(b.terms, func(o term) bool { return o.key == t.key })
+	for i := range a.terms {
+		t := &a.terms[i]
+		k := b.has(t)
 		if k < 0 {
-			k = slices.IndexFunc(b.terms, func(o term) bool {
-				return t.form != "" && o.form != "" && !t.weak && !o.weak && (lexicon.Same(t.form, o.form) || t.place == o.place && kinds(a, b, &t, &o))
-			})
+			k = slices.IndexFunc(b.terms, func(o term) bool { return likened(a, b, t, &o) })
 		}
 		switch {
 		case k >= 0 && !taken[k]:
@@ -176,22 +175,43 @@ func match(a, b *gist) matching {
 				m.shared++
 			}
 		case k >= 0:
-		case rest(t):
-			m.left = append(m.left, t)
+		case t.says():
+			m.left = append(m.left, *t)
 		case t.actor && both:
-			m.who[0] = append(m.who[0], t)
+			m.who[0] = append(m.who[0], *t)
 		}
 	}
 	for k, o := range b.terms {
 		switch {
 		case taken[k]:
-		case rest(o):
+		case o.says():
 			m.right = append(m.right, o)
 		case o.actor && both:
 			m.who[1] = append(m.who[1], o)
 		}
 	}
 	return m
+}
+
+// says reports whether a term is part of what a clause is about, besides who acts.
+func (t *term) says() bool { return !t.weak && !t.actor }
+
+// has returns the term with the key of another; below 0 for none.
+func (g *gist) has(t *term) int {
+	return slices.IndexFunc(g.terms, func(o term) bool { return o.key == t.key })
+}
+
+// likened reports whether the terms of two gists mean the same by the lexicon.
+func likened(a, b *gist, t, o *term) bool {
+	return t.form != "" && o.form != "" && !t.weak && !o.weak && (lexicon.Same(t.form, o.form) || t.place == o.place && kinds(a, b, t, o))
+}
+
+// odd reports whether a clause speaks of something that the other does not. One such term is enough, so most clauses that have nothing to do with each
+// other are told apart before all their terms are compared with all others.
+func odd(a, b *gist) bool {
+	return slices.ContainsFunc(a.terms, func(t term) bool {
+		return t.says() && b.has(&t) < 0 && !slices.ContainsFunc(b.terms, func(o term) bool { return likened(a, b, &t, &o) })
+	})
 }
 
 // kinds reports whether what one clause forbids is the kind of what the other names.
@@ -242,7 +262,7 @@ func gists(a, b *gist) (Finding, bool) {
 	if len(a.terms) == 0 || len(b.terms) == 0 || a.negative == b.negative && len(a.clause.Quantities) == 0 && len(a.values) == 0 && !a.periodic() && !a.clause.Only && !b.clause.Only {
 		return Finding{}, false
 	}
-	if !a.meets(b) {
+	if !a.meets(b) || odd(a, b) && odd(b, a) {
 		return Finding{}, false
 	}
 	m := match(a, b)
