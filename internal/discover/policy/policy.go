@@ -5,6 +5,7 @@ package policy
 import (
 	"context"
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -181,6 +182,18 @@ politique politiques charte chartes règlement reglement consignes règles regle
 política politica políticas politicas norma normas reglamento lineamientos directrices estándares estandares reglas
 `)
 
+// compounds are the ends of German words for documents that regulate, and the manuals among those that end so.
+var (
+	compounds = []string{"richtlinie", "richtlinien", "leitlinie", "leitlinien", "vorschrift", "vorschriften", "hausordnung", "nutzungsordnung", "satzung", "handbuch"}
+	manuals   = text.Words("handbuch benutzerhandbuch anwenderhandbuch installationshandbuch bedienungshandbuch administrationshandbuch administratorhandbuch referenzhandbuch programmierhandbuch " +
+		"entwicklerhandbuch wartungshandbuch")
+)
+
+// compound reports whether a word is a German one for a document that regulates: "Mitarbeiterhandbuch", "Passwortrichtlinie".
+func compound(w string) bool {
+	return !manuals[w] && slices.ContainsFunc(compounds, func(end string) bool { return strings.HasSuffix(w, end) })
+}
+
 // lastWord returns the last word of a heading, which says what the text is: a security policy, but not the "Open Policy Agent".
 func lastWord(heading string) string {
 	words := strings.Fields(heading)
@@ -202,7 +215,7 @@ func genre(file, title string) prose.Genre {
 func Regulates(name string) bool {
 	last := ""
 	for w := range strings.FieldsFuncSeq(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) }) {
-		if regulating[w] || last == "code" && w == "reviews" {
+		if regulating[w] || compound(w) || last == "code" && w == "reviews" {
 			return true
 		}
 		last = w

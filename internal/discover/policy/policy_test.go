@@ -196,3 +196,15 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// German names of documents are often one word of several.
+func TestGermanNamesOfDocumentsThatRegulate(t *testing.T) {
+	for name, want := range map[string]bool{
+		"docs/mitarbeiterhandbuch.md": true, "it/passwortrichtlinien.md": true, "Vereinssatzung": true, "Die Hausordnung der Halle": true, "sicherheitsvorschriften.md": true,
+		"docs/benutzerhandbuch.md": false, "handbuch.md": false, "zuordnung.md": false, "docs/installationshandbuch.md": false,
+	} {
+		if got := policy.Regulates(name); got != want {
+			t.Errorf("%s regulates: %v, want %v", name, got, want)
+		}
+	}
+}

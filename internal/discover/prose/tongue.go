@@ -342,6 +342,9 @@ func (l *tongue) order(t []token, c place) (reading, bool) {
 	case "de":
 		return l.germanOrder(t, c, r)
 	case "fr":
+		if w == "toujours" && c.item { // "Toujours fermer la porte"
+			return r, l.infinitive(next) || strings.HasSuffix(next, "ez")
+		}
 		return r, strings.HasSuffix(w, "ez") && !l.is("others", w) && len(w) > 4 || c.item && l.infinitive(w)
 	}
 	return r, l.is("orders", w) || c.item && l.infinitive(w)

@@ -51,6 +51,8 @@ func TestTongues(t *testing.T) {
 			"Tous les colis sont pesés à la réception.":                   rule.Must,
 			"- Verrouiller les portes le soir":                            rule.Must,
 			"- Ne jamais prêter les clés":                                 rule.MustNot,
+			"- Toujours fermer les portes du quai":                        rule.Must,
+			"- Toujours plus de visiteurs dans la salle":                  no,
 			"- Éviter les trajets inutiles":                               rule.Should,
 			"Utilisez une clé par porte.":                                 rule.Must,
 			"Les agents ne communiquent aucune liste.":                    rule.MustNot,
