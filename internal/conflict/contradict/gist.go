@@ -207,7 +207,7 @@ func likened(a, b *gist, t, o *term) bool {
 }
 
 // odd reports whether a clause speaks of something that the other does not. One such term is enough, so most clauses that have nothing to do with each
-// other are told apart before all their terms are compared with all others.
+// other are left out before all their terms are compared with all others.
 func odd(a, b *gist) bool {
 	return slices.ContainsFunc(a.terms, func(t term) bool {
 		return t.says() && b.has(&t) < 0 && !slices.ContainsFunc(b.terms, func(o term) bool { return likened(a, b, &t, &o) })

@@ -123,7 +123,9 @@ func (l *tongue) classify(t []token, c place) (reading, bool) {
 				r.at += i
 				return r, true
 			}
-			break
+			if !l.is("relatives", t[i].low) { // "Wenn ein Schlüssel, der passt, fehlt, ..."
+				break
+			}
 		}
 	}
 	return l.stated(t, c)
