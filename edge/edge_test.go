@@ -169,7 +169,7 @@ func verdicts(t testing.TB, answer []byte) string {
 // The subjects of packs and cases are compared, and some that are mixed of them; TENET_EDGE_SUBJECTS sets the number of those for the long form.
 func TestServerEdgeAndModuleGiveTheSameVerdicts(t *testing.T) {
 	t.Parallel()
-	generated := 200
+	generated := 1000
 	if s := os.Getenv("TENET_EDGE_SUBJECTS"); s != "" {
 		var err error
 		if generated, err = strconv.Atoi(s); err != nil {
