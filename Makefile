@@ -141,6 +141,10 @@ bench-edge: build ## Measure edges: start, memory, evaluations, bundles, 1,000 t
 	CGO_ENABLED=0 TENET_EDGES=100 go test -vet=off -count=1 -run='^TestADeploymentReachesManyEdges$$' -v ./edge
 	TENET_TEST_PROGRAM='$(CURDIR)/bin/tenet' CGO_ENABLED=0 TENET_EDGES=1000 go test -vet=off -count=1 -run='^TestPollingEdgesCostTheServerLittle$$' -v ./e2e
 
+.PHONY: edge-verdicts
+edge-verdicts: ## Compare the verdicts of server, edge and module on many mixed subjects (SUBJECTS=5000)
+	TENET_EDGE_SUBJECTS=$(or $(SUBJECTS),5000) CGO_ENABLED=0 go test -vet=off -count=1 -timeout=60m -run='^TestServerEdgeAndModuleGiveTheSameVerdicts$$' -v ./edge
+
 .PHONY: bench-search
 bench-search: ## Measure how well and how fast rules are found (COLLECTIONS=dir, SIZES=1000,100000, VECTORS=dir)
 	CGO_ENABLED=0 go run ./bench/search -data='$(COLLECTIONS)' -vectors='$(VECTORS)' -sizes='$(SIZES)'

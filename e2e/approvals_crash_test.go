@@ -95,7 +95,7 @@ func (w *approvals) burst(t *testing.T, n *node, ci, ann *client.Client, round i
 			}
 		})
 	}
-	for deadline := time.Now().Add(20 * time.Second); w.count() < 5 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); w.count() < 5 && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
 	time.Sleep(rand.N(150 * time.Millisecond))

@@ -137,7 +137,7 @@ func (w *witness) burst(t *testing.T, n *node, c *client.Client, round int) {
 			time.Sleep(5 * time.Millisecond)
 		}
 	})
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for w.acknowledged() < firstSoMany && time.Now().Before(deadline) {
 		time.Sleep(time.Millisecond)
 	}

@@ -3,13 +3,14 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"regexp"
 	"syscall"
 	"testing"
+
+	"tenet/internal/porttest"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -49,10 +50,11 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
-			addr, err := freeAddress()
+			addr, release, err := porttest.Reserve()
 			if err != nil {
 				return err
 			}
+			e.Defer(release)
 			home := filepath.Join(e.WorkDir, "home")
 			e.Setenv("HOME", home)
 			e.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(home, ".gitconfig"))
@@ -65,9 +67,10 @@ func TestScripts(t *testing.T) {
 			if program != "" {
 				e.Setenv("PATH", filepath.Dir(program)+string(filepath.ListSeparator)+e.Getenv("PATH"))
 			}
-			if addr, err = freeAddress(); err != nil {
+			if addr, release, err = porttest.Reserve(); err != nil {
 				return err
 			}
+			e.Defer(release)
 			e.Setenv("MODEL_ADDR", addr)
 			// Under the race detector, every program would sleep for a second at its end.
 			e.Setenv("GORACE", "atexit_sleep_ms=10")
@@ -77,15 +80,6 @@ func TestScripts(t *testing.T) {
 			"capture": capture, "exits": exits, "http": call, "nothing": nothing, "tamper": tamper,
 		},
 	})
-}
-
-// freeAddress finds a loopback address that nobody listens on.
-func freeAddress() (string, error) {
-	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }
 
 // capture NAME FILE REGEXP puts the first group of the expression, found in the file (or stdout, or stderr), into the

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"tenet/internal/porttest"
+
 	"tenet/internal/client"
 	"tenet/internal/wire"
 	"tenet/internal/wire/op"
@@ -23,14 +25,7 @@ const serverEvery = 4
 // every record that the edge has acknowledged, once, and both chains verify.
 func TestKilledEdgesAndServersLoseNoRecord(t *testing.T) {
 	data, folder := t.TempDir(), t.TempDir()
-	serverAddr, err := freeAddress()
-	if err != nil {
-		t.Fatal(err)
-	}
-	edgeAddr, err := freeAddress()
-	if err != nil {
-		t.Fatal(err)
-	}
+	serverAddr, edgeAddr := porttest.Address(t), porttest.Address(t)
 	startServer := func() *node { return startAt(t, "serve", serverAddr, "--data", data) }
 	s := startServer()
 	c := s.client(t)
@@ -79,7 +74,7 @@ func TestKilledEdgesAndServersLoseNoRecord(t *testing.T) {
 			return len(acknowledged)
 		}
 		before := known()
-		for deadline := time.Now().Add(20 * time.Second); known() < before+firstSoMany && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(time.Minute); known() < before+firstSoMany && time.Now().Before(deadline); {
 			time.Sleep(time.Millisecond)
 		}
 		time.Sleep(rand.N(300 * time.Millisecond))

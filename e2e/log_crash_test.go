@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"tenet/internal/porttest"
+
 	"tenet/internal/checkpoint"
 	"tenet/internal/client"
 	"tenet/internal/store/pgtest"
@@ -84,7 +86,7 @@ func crashLog(t *testing.T, settings ...string) {
 	}
 	n = startNode(t, settings...)
 	c := n.client(t)
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		log, err := client.Get(t.Context(), c, op.GetAuditLog)
 		if err != nil || log.Problem != "" {
@@ -134,10 +136,7 @@ func withWitness(t *testing.T, dir, policy string) string {
 	if err := os.WriteFile(logs, []byte(policy), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	addr, err := freeAddress()
-	if err != nil {
-		t.Fatal(err)
-	}
+	addr := porttest.Address(t)
 	run := func(more ...string) *exec.Cmd {
 		cmd := exec.Command(program)
 		cmd.Args = append([]string{"tenet", "witness", "--folder", folder, "--name", "w.example.com"}, more...)
@@ -164,7 +163,7 @@ func withWitness(t *testing.T, dir, policy string) string {
 			_ = res.Body.Close()
 			break
 		}
-		if time.Since(began) > 20*time.Second {
+		if time.Since(began) > time.Minute {
 			t.Fatalf("the witness does not listen: %s", out.String())
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"tenet/internal/porttest"
 )
 
 // checkout makes a folder with what `make run` reads, and returns a function that makes the command with no Go on the machine.
@@ -71,10 +73,7 @@ func TestMakeRunWithoutGo(t *testing.T) {
 		}
 	}
 
-	addr, err := freeAddress()
-	if err != nil {
-		t.Fatal(err)
-	}
+	addr := porttest.Address(t)
 	command := run("run", "TENET_RELEASES="+server.URL+"/good", "LISTEN="+addr)
 	out, err := command.StdoutPipe()
 	if err != nil {

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"tenet/internal/porttest"
+
 	"tenet/internal/client"
 )
 
@@ -25,11 +27,7 @@ type node struct {
 // startNode starts a node with the settings and waits until it is ready.
 func startNode(t *testing.T, settings ...string) *node {
 	t.Helper()
-	addr, err := freeAddress()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return startAt(t, "serve", addr, settings...)
+	return startAt(t, "serve", porttest.Address(t), settings...)
 }
 
 // startTime bounds the start of a node. The long form of crash tests runs beside other work, with a low priority.

@@ -74,7 +74,7 @@ func model(args []string) int {
 }
 
 // call is http [-status N] [-key KEY] [-type TYPE] [-wait] [-until REGEXP] METHOD URL [FILE]: it prints the body of the
-// answer and fails if the status is wrong. With -wait it tries until it is right, for up to 20 seconds; with -until, until the
+// answer and fails if the status is wrong. With -wait it tries until it is right, for up to a minute; with -until, until the
 // body matches as well.
 func call(ts *testscript.TestScript, negated bool, args []string) {
 	flags := flag.NewFlagSet("http", flag.ContinueOnError)
@@ -99,7 +99,7 @@ func call(ts *testscript.TestScript, negated bool, args []string) {
 			ts.Check(err)
 			return
 		}
-		if (!*wait && *until == "") || time.Since(began) > 20*time.Second {
+		if (!*wait && *until == "") || time.Since(began) > time.Minute {
 			ts.Fatalf("status %d, error %v: %s", got, err, answer)
 		}
 	}

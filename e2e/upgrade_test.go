@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"tenet/internal/porttest"
+
 	"tenet/internal/store/pgtest"
 )
 
@@ -77,9 +79,5 @@ func clientHasGone(line string) bool {
 
 func startOlder(t *testing.T, program, dsn string) *node {
 	t.Helper()
-	addr, err := freeAddress()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return startProgram(t, program, "serve", addr, "--database-url", dsn)
+	return startProgram(t, program, "serve", porttest.Address(t), "--database-url", dsn)
 }

@@ -115,7 +115,7 @@ func (n *node) carriesOut() {
 // evaluated waits until a submission is completed.
 func (n *node) evaluated(id string) *rule.Evaluation {
 	n.t.Helper()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		r := n.call("GET", submissionsPath+"/"+id, nil)
 		if r.status == http.StatusOK {
 			if s := into[wire.SubmissionState](r); s.Status == wire.Completed {

@@ -256,7 +256,7 @@ func TestRunsOverManyRules(t *testing.T) {
 			tagged: {Rules: 2, Total: 4, Passing: 2, Failing: 2}, named: {Rules: 1, Total: 2, Passing: 1, Failing: 1}, none: {},
 		} {
 			var run wire.TestRun
-			for deadline := time.Now().Add(30 * time.Second); run.State != job.Succeeded && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+			for deadline := time.Now().Add(time.Minute); run.State != job.Succeeded && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 				run = into[wire.TestRun](n.call("GET", location, nil).want(http.StatusOK))
 			}
 			if run.Result == nil || run.FinishedAt == nil {

@@ -120,7 +120,7 @@ func (n *node) publish(e rule.Event) {
 // delivered waits until a policy's one delivery is marked as delivered.
 func (n *node) delivered(path string) wire.Delivery {
 	n.t.Helper()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		page := into[wire.Page[wire.Delivery]](n.call("GET", path+"/deliveries?state=delivered", nil).want(http.StatusOK))
 		if page.Total == 1 {
 			return page.Items[0]

@@ -36,7 +36,7 @@ func TestAlertsCanBeSwitchedOff(t *testing.T) {
 			t.Errorf("alerts %s: status %d, %d alerts", setting, code, alerts.Total)
 		}
 		var kinds []string
-		for deadline := time.Now().Add(30 * time.Second); !slices.Contains(kinds, record.PruneKind) && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); !slices.Contains(kinds, record.PruneKind) && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 			var jobs struct{ Items []struct{ Kind string } }
 			ask(t, a, http.MethodGet, "/api/v1/jobs?project_id=*&page_size=100", "", &jobs)
 			kinds = nil

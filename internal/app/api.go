@@ -103,7 +103,7 @@ func (a *App) serveConsole() (handler http.Handler, atEnd func(), err error) {
 	}
 	c, err := console.New(console.Config{
 		API: a.handler, Keys: a.callers, People: people, Recheck: a.cfg.SSORecheck, PublicURL: a.cfg.PublicURL, Record: a.recordSignIn, Sessions: console.Sessions{SessionReader: a.store.Sessions, Updater: a.store}, Logger: a.log,
-		RequireKey: !loopbackOnly(a.cfg.Listen), SessionAge: a.cfg.ConsoleSessionAge, MaxBody: a.cfg.MaxBody, Version: a.version,
+		RequireKey: !loopbackOnly(a.cfg.Listen), SessionAge: a.cfg.ConsoleSessionAge, MaxBody: a.cfg.MaxBody, Version: a.version, Now: a.now,
 		ModelTime: min(callsOfAPage*a.cfg.JudgeTimeout, writeTimeout(a.cfg)-10*time.Second),
 	})
 	if err != nil {

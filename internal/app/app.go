@@ -50,6 +50,7 @@ type App struct {
 	followers []func(context.Context) // run while the node serves
 	handler   *rest.Server
 	version   string
+	now       func() time.Time // see Options.Now
 	runner    *job.Runner
 	working   bool // the runner has been started
 	servers   *operate.Servers
@@ -101,7 +102,7 @@ func New(ctx context.Context, cfg config.Config, log *slog.Logger, o Options) (_
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	a := &App{cfg: cfg, log: log, version: o.Version, failModes: o.FailModes, ready: make(chan struct{}), failed: make(chan error, 1)}
+	a := &App{cfg: cfg, log: log, version: o.Version, now: o.Now, failModes: o.FailModes, ready: make(chan struct{}), failed: make(chan error, 1)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Stop(ctx))

@@ -128,7 +128,7 @@ func TestNodesShareADatabase(t *testing.T) {
 	if n := count(t, one); n != 2 {
 		t.Errorf("%d rules on the node that wrote, want 2 at once", n)
 	}
-	for limit := time.Now().Add(20 * time.Second); count(t, two) != 2; time.Sleep(10 * time.Millisecond) {
+	for limit := time.Now().Add(time.Minute); count(t, two) != 2; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(limit) {
 			t.Fatal("the other node does not show the rule")
 		}
@@ -144,7 +144,7 @@ func TestReadyOnceTheRulesAreLoaded(t *testing.T) {
 	if err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for limit := time.Now().Add(10 * time.Second); a.Ready(t.Context()) != nil; time.Sleep(5 * time.Millisecond) {
+	for limit := time.Now().Add(time.Minute); a.Ready(t.Context()) != nil; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(limit) {
 			t.Fatal(a.Ready(t.Context()))
 		}
@@ -163,7 +163,7 @@ func TestNotReadyWhileTheDatabaseCannotBeWritten(t *testing.T) {
 	}
 	becomes := func(code rule.Code) {
 		t.Helper()
-		for limit := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		for limit := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 			err := a.Ready(t.Context())
 			if rule.CodeOf(err) == code {
 				return
@@ -237,7 +237,7 @@ func TestABadKeyIsToldInReady(t *testing.T) {
 		Status string
 		Judge  struct{ Model, Status, Detail string }
 	}
-	for limit := time.Now().Add(20 * time.Second); body.Judge.Status != "bad_key"; time.Sleep(5 * time.Millisecond) {
+	for limit := time.Now().Add(time.Minute); body.Judge.Status != "bad_key"; time.Sleep(5 * time.Millisecond) {
 		if a.Ready(t.Context()) == nil {
 			ask(t, a, http.MethodGet, "/ready", "", &body)
 		}

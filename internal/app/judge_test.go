@@ -134,7 +134,7 @@ func TestNodesShareKeptVerdicts(t *testing.T) {
 			if code := ask(t, one, http.MethodPost, "/api/v1/evaluations/"+first.EvaluationID+"/feedback", `{"rule_id": "`+wrong+`", "correct": false}`, nil); code != http.StatusOK {
 				t.Fatalf("feedback: %d", code)
 			}
-			for end := time.Now().Add(20 * time.Second); m.Calls() == 1 && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+			for end := time.Now().Add(time.Minute); m.Calls() == 1 && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 				evaluation(t, two, request(change))
 			}
 			if shown := judgetest.Rules(m.Requests()[len(m.Requests())-1]); m.Calls() != 2 || len(shown) != 1 {

@@ -24,7 +24,7 @@ import (
 func awaitVectors(t *testing.T, a *app.App, project string, rules int) {
 	t.Helper()
 	var status wire.SearchStatus
-	for limit := time.Now().Add(30 * time.Second); status.Rules != rules || status.RulesWithVector != rules; time.Sleep(10 * time.Millisecond) {
+	for limit := time.Now().Add(time.Minute); status.Rules != rules || status.RulesWithVector != rules; time.Sleep(10 * time.Millisecond) {
 		if code := ask(t, a, http.MethodGet, "/api/v1/search/status?project_id="+project, "", &status); code != http.StatusOK {
 			t.Fatalf("status %d", code)
 		}
@@ -127,7 +127,7 @@ func TestAJobForAnotherModelIsLeftToANodeThatHasIt(t *testing.T) {
 	}
 	for _, id := range ids {
 		var j store.Job
-		for limit := time.Now().Add(30 * time.Second); j.Error == "" && j.State != job.Succeeded && time.Now().Before(limit); time.Sleep(10 * time.Millisecond) {
+		for limit := time.Now().Add(time.Minute); j.Error == "" && j.State != job.Succeeded && time.Now().Before(limit); time.Sleep(10 * time.Millisecond) {
 			if j, err = s.Jobs.Get(t.Context(), "default", id); err != nil {
 				t.Fatal(err)
 			}

@@ -47,7 +47,7 @@ func own() (n int, stacks string) {
 // wantNoMore fails unless soon no more goroutines run than before.
 func wantNoMore(t *testing.T, before int) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		n, stacks := own()
 		if n <= before {
 			return
@@ -118,7 +118,7 @@ func TestTheEndOfTheServerIsReported(t *testing.T) {
 		if err == nil {
 			t.Error("no error")
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("nobody learns that the server has ended")
 	}
 	if err := a.Stop(context.WithoutCancel(t.Context())); err != nil {

@@ -71,7 +71,7 @@ func TestALockedChainStallsNoOtherProject(t *testing.T) {
 			r.ProjectID = "p0"
 			stalled <- w.Append(t.Context(), r)
 		}()
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		for n := range 20 {
 			r := record(n)
@@ -105,7 +105,7 @@ func TestAWriterSaysForHowLongNothingWasWritten(t *testing.T) {
 			r.ProjectID = "p0"
 			done <- w.Append(t.Context(), r)
 		}()
-		for limit := time.Now().Add(10 * time.Second); w.Stalled() < 50*time.Millisecond; time.Sleep(5 * time.Millisecond) {
+		for limit := time.Now().Add(time.Minute); w.Stalled() < 50*time.Millisecond; time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(limit) {
 				t.Fatalf("stalled for %v while the chain is locked", w.Stalled())
 			}
@@ -145,7 +145,7 @@ func TestAFaultyProjectHarmsNoOther(t *testing.T) {
 				}
 			})
 		}
-		time.Sleep(50 * time.Millisecond)
+		awaitWaiting(t, w, projects*records)
 		release()
 		wg.Wait()
 		for n := range projects {
@@ -160,6 +160,16 @@ func TestAFaultyProjectHarmsNoOther(t *testing.T) {
 			}
 		}
 	})
+}
+
+// awaitWaiting waits until the callers of n records wait.
+func awaitWaiting(t *testing.T, w *audit.Writer, n int) {
+	t.Helper()
+	for limit := time.Now().Add(time.Minute); w.Waiting() != n; time.Sleep(time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("%d records wait, not %d", w.Waiting(), n)
+		}
+	}
 }
 
 type callerKey struct{}
@@ -191,7 +201,7 @@ func TestRecordsCarryTheContextOfTheirCaller(t *testing.T) {
 				}
 			})
 		}
-		time.Sleep(50 * time.Millisecond)
+		awaitWaiting(t, w, 10)
 		cancel()
 		wg.Wait()
 		release()

@@ -100,7 +100,7 @@ func behind(t *testing.T, changes *change.Changes, list []doing, waiting func())
 // awaitWaiting waits until a number of changes wait.
 func awaitWaiting(t *testing.T, changes *change.Changes, n int) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); changes.Waiting("default") != n; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); changes.Waiting("default") != n; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			panic(fmt.Sprintf("%d changes wait, not %d", changes.Waiting("default"), n)) // the others hold what cleaning up needs
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tenet/internal/porttest"
 
 	"tenet/internal/app"
 	"tenet/internal/config"
@@ -24,14 +25,7 @@ import (
 // dexServer starts a server at which the people of dex sign in, and returns its address and dex.
 func dexServer(t *testing.T, tokenSeconds int) (string, *dextest.Provider) {
 	t.Helper()
-	reserved, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	listen := reserved.Addr().String()
-	if err := reserved.Close(); err != nil {
-		t.Fatal(err)
-	}
+	listen := porttest.Address(t)
 	idp := dextest.Start(t, "http://"+listen, tokenSeconds, map[string][]string{"ann": {"staff", "editors"}, "bob": {"staff"}, "eve": nil})
 	file := filepath.Join(t.TempDir(), "sso.yaml")
 	text := fmt.Sprintf(`providers:
@@ -57,7 +51,7 @@ func dexServer(t *testing.T, tokenSeconds int) (string, *dextest.Provider) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 		defer cancel()
 		if err := node.Stop(ctx); err != nil {
 			t.Error(err)

@@ -25,7 +25,7 @@ func (s *screen) Write(p []byte) (int, error) {
 
 func (s *screen) shows(t *testing.T, text string) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		s.mu.Lock()
 		found := strings.Contains(s.b.String(), text)
 		s.mu.Unlock()

@@ -36,7 +36,7 @@ func (n *node) clash(project string) map[string]wire.Conflict {
 		}
 	}
 	found := map[string]wire.Conflict{}
-	for end := time.Now().Add(30 * time.Second); len(found) < 6; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); len(found) < 6; time.Sleep(50 * time.Millisecond) {
 		list, err := client.Get(n.t.Context(), api, op.ListConflicts)
 		if err != nil {
 			n.t.Fatal(err)

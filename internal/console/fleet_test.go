@@ -127,10 +127,10 @@ func TestThePageOfEdgesIsLive(t *testing.T) {
 	s.says("12,345")
 	n.reports("till-7", func(r *wire.EdgeReport) { r.Evaluations, r.Version = 12399, "v3" })
 	s.says("12,399")
-	if took := time.Since(began); took > 10*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		t.Errorf("the page shows a report after %s", took)
 	}
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for !strings.Contains(v.get("/p/default/alerts").body, "Spool growing") {
 		if time.Now().After(deadline) {
 			t.Fatal("no alert about the waiting records")

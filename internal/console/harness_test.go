@@ -38,11 +38,11 @@ type node struct {
 // newNode starts a server on a fresh database with the given settings, at least one rule, and no key.
 func newNode(t testing.TB, settings map[string]string) *node {
 	t.Helper()
-	return newNodeIn(t, none, settings)
+	return newNodeIn(t, none, settings, nil)
 }
 
-// newNodeIn is newNode with environment variables.
-func newNodeIn(t testing.TB, env func(string) string, settings map[string]string) *node {
+// newNodeIn is newNode with environment variables, and with a clock; nil is time.Now.
+func newNodeIn(t testing.TB, env func(string) string, settings map[string]string, now func() time.Time) *node {
 	t.Helper()
 	all := map[string]string{"listen": "127.0.0.1:0"}
 	if settings["database_url"] == "" {
@@ -53,7 +53,7 @@ func newNodeIn(t testing.TB, env func(string) string, settings map[string]string
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := app.New(t.Context(), cfg, slog.New(slog.DiscardHandler), app.Options{Env: env, Rules: rules(), Version: "v-test"})
+	a, err := app.New(t.Context(), cfg, slog.New(slog.DiscardHandler), app.Options{Env: env, Rules: rules(), Version: "v-test", Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}

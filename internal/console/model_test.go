@@ -41,7 +41,7 @@ func answering(t *testing.T, wait time.Duration) *node {
 	t.Cleanup(vendor.Close)
 	return newNodeIn(t, func(name string) string {
 		return map[string]string{"OPENAI_BASE_URL": vendor.URL, "OPENAI_API_KEY": "k"}[name]
-	}, map[string]string{"judge_model": "openai:tiny", "console_session_age": "1h"})
+	}, map[string]string{"judge_model": "openai:tiny", "console_session_age": "1h"}, nil)
 }
 
 // A person asks the rules and the model in a browser, runs the tests of a rule, and goes on after the session has ended.

@@ -141,7 +141,7 @@ func TestNewRuleByAModel(t *testing.T) {
 	defer vendor.Close()
 	n := newNodeIn(t, func(name string) string {
 		return map[string]string{"OPENAI_BASE_URL": vendor.URL, "OPENAI_API_KEY": "k"}[name]
-	}, map[string]string{"judge_model": "openai:tiny"})
+	}, map[string]string{"judge_model": "openai:tiny"}, nil)
 	a := n.visitor().post(newRuleAddress, "do", "draft", "wish", "Zebras need hats against the sun")
 	wants(t, a, http.StatusOK, "A model wrote this draft.", "Zebras must wear &lt;b&gt;hats&lt;/b&gt;.", `value="CRITICAL" selected`, `value="zoo"`, "no hat", "a hat", "At night.", `value="facts" selected`)
 	draft = "nonsense"

@@ -142,7 +142,7 @@ func TestTheClusterShowsAModelThatFails(t *testing.T) {
 	env := func(name string) string {
 		return map[string]string{"OPENAI_BASE_URL": away.URL, "OPENAI_API_KEY": "sk-secret"}[name]
 	}
-	n := newNodeIn(t, env, map[string]string{"judge_model": "openai:gpt-test", "model_prices": "openai:gpt-test=1/2"})
+	n := newNodeIn(t, env, map[string]string{"judge_model": "openai:gpt-test", "model_prices": "openai:gpt-test=1/2"}, nil)
 	n.evaluate("default", `{"diff": "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1,2 @@\n a\n+b\n"}`)
 	if _, err := client.Call(t.Context(), n.api, op.EvaluateQuick, wire.QuickRequest{Action: "Deploy without a word"}); err != nil {
 		t.Fatal(err)

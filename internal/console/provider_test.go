@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,6 +26,12 @@ var annAtCorp = map[string]any{
 
 // signInNode is a node at which people of an identity provider sign in, with a project payments.
 func signInNode(t *testing.T, idp *ssotest.Provider, settings map[string]string) *node {
+	t.Helper()
+	return signInNodeAt(t, idp, settings, nil)
+}
+
+// signInNodeAt is signInNode with a clock; nil is time.Now.
+func signInNodeAt(t *testing.T, idp *ssotest.Provider, settings map[string]string, now func() time.Time) *node {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "sso.yaml")
 	text := `providers:
@@ -47,7 +54,7 @@ func signInNode(t *testing.T, idp *ssotest.Provider, settings map[string]string)
 			return "s3cret"
 		}
 		return ""
-	}, all)
+	}, all, now)
 	if _, err := client.Call(t.Context(), n.api, op.CreateProject, wire.CreateProject{ID: "payments"}); err != nil {
 		t.Fatal(err)
 	}
@@ -160,13 +167,14 @@ func TestPeopleWithoutARoleStayOutside(t *testing.T) {
 func TestSessionsEndWithThoseOfTheProvider(t *testing.T) {
 	t.Parallel()
 	idp := ssotest.New(t, annAtCorp)
-	n := signInNode(t, idp, map[string]string{"sso_recheck": "2s"})
+	var passed atomic.Int64 // beside the time that the test takes
+	n := signInNodeAt(t, idp, map[string]string{"sso_recheck": "10m"}, func() time.Time { return time.Now().Add(time.Duration(passed.Load())) })
 	v := n.visitor()
 	v.get(v.through(v.get("/signin/corp")))
 	if a := v.get("/p/payments/rules"); a.status != http.StatusOK {
 		t.Fatalf("signed in: %d", a.status)
 	}
-	time.Sleep(2100 * time.Millisecond)
+	passed.Add(int64(11 * time.Minute))
 	a := v.get("/p/payments/rules?status=DRAFT")
 	if to, err := url.Parse(a.header.Get("Location")); err != nil || to.Query().Get("prompt") != "none" {
 		t.Fatalf("after the time to ask again: %d to %s", a.status, a.header.Get("Location"))
@@ -178,7 +186,7 @@ func TestSessionsEndWithThoseOfTheProvider(t *testing.T) {
 		t.Errorf("signed in as before: %d", a.status)
 	}
 	idp.SignIn(nil)
-	time.Sleep(4200 * time.Millisecond)
+	passed.Add(int64(21 * time.Minute))
 	if a = v.post("/p/payments/rules/tags", "tag", "x"); a.status != http.StatusUnauthorized {
 		t.Errorf("a form long after the provider was asked: %d", a.status)
 	}

@@ -60,7 +60,7 @@ func (n *node) simulate(r released) string {
 	n.t.Helper()
 	api := n.api.InProject(r.project)
 	run, err := client.Call(n.t.Context(), api, op.StartSimulation.At(r.second), wire.SimulateSnapshot{CompareTo: r.first})
-	for end := time.Now().Add(30 * time.Second); err == nil && run.Result == nil; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); err == nil && run.Result == nil; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			n.t.Fatalf("the simulation is %s: %s", run.State, run.Error)
 		}
@@ -145,7 +145,7 @@ func TestReleasesWithoutScripts(t *testing.T) {
 		t.Fatalf("the simulation is at %s", run)
 	}
 	body := ""
-	for end := time.Now().Add(30 * time.Second); !strings.Contains(body, "Risk: "); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !strings.Contains(body, "Risk: "); time.Sleep(20 * time.Millisecond) {
 		if body = v.get(run).body; time.Now().After(end) {
 			t.Fatalf("the simulation does not end: %s", body)
 		}

@@ -98,7 +98,7 @@ func TestLiveFollowsVectorsOfOtherNodes(t *testing.T) {
 		go func() { defer close(done); theirs.Run(ctx) }()
 		defer func() { cancel(); <-done }()
 		embed(t, one, "p", embeddingsOf(states)...)
-		for limit := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		for limit := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 			v, err := theirs.View(t.Context(), "p")
 			if err != nil {
 				t.Fatal(err)

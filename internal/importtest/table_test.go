@@ -206,6 +206,7 @@ var table = map[string]row{
 	"document/documenttest": {layer: support},
 	"importtest":            {layer: support},
 	"oracletest":            {layer: support, tests: []string{"catalog", "evaluate"}},
+	"porttest":              {layer: support},
 	"proptest":              {layer: support},
 	"wordtest":              {layer: support},
 	"judge/judgetest":       {layer: support, imports: []string{"judge/probe", "llm", "llm/llmtest", "rule", "text"}},

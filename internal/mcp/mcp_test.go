@@ -425,7 +425,7 @@ func TestServeEndsWithItsInput(t *testing.T) {
 		"a cancelled search":    {search + strings.Replace(cancelled, "1}", "7}", 1), []string{`"id":1,`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			var out strings.Builder
 			_ = mcp.Serve(ctx, mcp.Config{Client: func(http.Header) (*client.Client, error) { return c, nil }}, strings.NewReader(hello+tt.in), &out)

@@ -146,9 +146,9 @@ func (j *journal) count(words string) int {
 // eventually waits until fn is true.
 func eventually(t *testing.T, what string, fn func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !fn(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !fn(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("after 10 s still not: %s", what)
+			t.Fatalf("after a minute still not: %s", what)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -8,6 +9,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -309,16 +311,19 @@ func TestANodeThatStopsCutsNoDeliveryOff(t *testing.T) {
 	for range 3 {
 		b.publish()
 	}
-	runner := job.New(job.Config{Store: job.Store{Updater: b.s, JobWatcher: b.s, Jobs: b.s.Jobs}, Poll: 5 * time.Millisecond, Handlers: map[string]job.Handler{webhook.DeliverKind: b.hooks.Deliver}})
+	var attempt atomic.Pointer[context.Context]
+	deliver := func(ctx context.Context, j wire.Job, progress func(done, total int)) error {
+		attempt.Store(&ctx)
+		return b.hooks.Deliver(ctx, j, progress)
+	}
+	runner := job.New(job.Config{Store: job.Store{Updater: b.s, JobWatcher: b.s, Jobs: b.s.Jobs}, Poll: 5 * time.Millisecond, Handlers: map[string]job.Handler{webhook.DeliverKind: deliver}})
 	stopped := make(chan error, 1)
+	stop := sync.OnceFunc(func() { go func() { stopped <- runner.Stop(b.ctx()) }() })
 	e.answer(func(http.ResponseWriter, *http.Request) {
-		stopping := make(chan struct{})
-		go func() {
-			close(stopping)
-			stopped <- runner.Stop(b.ctx())
-		}()
-		<-stopping
-		time.Sleep(50 * time.Millisecond) // the runner has seen it
+		stop()
+		for !job.Stopping(*attempt.Load()) {
+			time.Sleep(time.Millisecond)
+		}
 	})
 	runner.Start()
 	if err := <-stopped; err != nil {

@@ -92,7 +92,7 @@ type Tab struct {
 }
 
 // stepTime bounds one step in a tab.
-const stepTime = 20 * time.Second
+const stepTime = time.Minute
 
 // Open opens a tab on the server with an address such as http://127.0.0.1:8080, and closes it with the test.
 func Open(t testing.TB, base string) *Tab {

@@ -147,8 +147,13 @@ func TestLongLists(t *testing.T) {
 		return time.Since(start)
 	}
 	for text, g := range map[string]prose.Genre{"- Wipe the tray\n": prose.Document, "- Report lost badges\n": prose.Policy, "- Yellow paper forms\n": prose.Policy} {
-		if short, long := took(text, g, 50, 400), took(text, g, 20_000, 1); long > 4*short {
-			t.Errorf("%q: 400 lists of 50 took %s, and one of 20,000 %s", text, short, long)
+		// A machine that does other things makes a measurement longer, never shorter, so the shortest of several count.
+		short, long := took(text, g, 50, 400), took(text, g, 20_000, 1)
+		for round := 0; long > 4*short; round++ {
+			if round == 20 {
+				t.Fatalf("%q: 400 lists of 50 took %s, and one of 20,000 %s", text, short, long)
+			}
+			short, long = min(short, took(text, g, 50, 400)), min(long, took(text, g, 20_000, 1))
 		}
 	}
 }

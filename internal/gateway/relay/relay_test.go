@@ -219,7 +219,7 @@ func soon[T any](t testing.TB, what string, c <-chan T) (v T) {
 	t.Helper()
 	select {
 	case v = <-c:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatalf("%s did not arrive", what)
 	}
 	return v
@@ -380,7 +380,7 @@ func TestCancelledWhileEvaluated(t *testing.T) {
 			if got := textOf(call(t, s, "echo", "quick", 1)); got != "quick 1" { // overtakes
 				t.Errorf("a call behind one that is evaluated: %q", got)
 			}
-			if took := time.Since(began); took > 10*time.Second {
+			if took := time.Since(began); took > time.Minute {
 				t.Errorf("it took %s", took)
 			}
 			cancel()

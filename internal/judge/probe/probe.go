@@ -206,7 +206,7 @@ func (p *Probe) names(yield func(string) bool) {
 // common are the longer words of probes that name nothing.
 var common = func() map[string]bool {
 	words := map[string]bool{}
-	for _, w := range strings.Fields("above added argument arguments calls callers exceeds field function least longer never nobody pages passes point readers receives retired service state takes value values which withdrawn") {
+	for w := range strings.FieldsSeq("above added argument arguments calls callers exceeds field function least longer never nobody pages passes point readers receives retired service state takes value values which withdrawn") {
 		words[w] = true
 	}
 	return words

@@ -381,7 +381,7 @@ func TestAHangEndsWithTheCallersDeadline(t *testing.T) {
 	if rule.CodeOf(err) != rule.CodeUnavailable || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
-	if took := time.Since(start); took > 2*time.Second {
+	if took := time.Since(start); took > 10*time.Second {
 		t.Errorf("took %v", took)
 	}
 }

@@ -62,7 +62,7 @@ func TestANodeThatStandsStillInATransactionDelaysTheOthersBriefly(t *testing.T) 
 	if err := noted(t, other, "one", nothing); err != nil {
 		t.Errorf("the other node: %v", err)
 	}
-	if waited := time.Since(begun); waited > 20*time.Second {
+	if waited := time.Since(begun); waited > time.Minute {
 		t.Errorf("the other node waited %v for a transaction that may pause for 500ms", waited)
 	}
 	close(thaw)
@@ -158,7 +158,7 @@ func TestANodeWhoseConnectionsFallSilentRecovers(t *testing.T) {
 	}
 	begun := time.Now()
 	for noted(t, s, "three", nothing) != nil {
-		if time.Since(begun) > 20*time.Second {
+		if time.Since(begun) > time.Minute {
 			t.Fatal("the node still uses connections that have fallen silent")
 		}
 	}
