@@ -249,8 +249,12 @@ func TestRulesThatLeaveABundleAreChanges(t *testing.T) {
 	none, _ := changes(fourth)
 	two, _ := changes(second)
 	for i, tt := range []struct{ got, want string }{
-		{strings.Join(all, ", "), "a EFFECTIVE, b EFFECTIVE"}, {strings.Join(next, ", "), "a RETIRED, c EFFECTIVE"}, {strings.Join(back, ", "), "a EFFECTIVE"},
-		{strings.Join(mixed, ", "), "b RETIRED, c RETIRED, d EFFECTIVE"}, {strings.Join(none, ", "), ""}, {strings.Join(two, ", "), "a EFFECTIVE, b RETIRED, c RETIRED, d EFFECTIVE"},
+		{strings.Join(all, ", "), "a EFFECTIVE, b EFFECTIVE"},
+		{strings.Join(next, ", "), "a RETIRED, c EFFECTIVE"},
+		{strings.Join(back, ", "), "a EFFECTIVE"},
+		{strings.Join(mixed, ", "), "b RETIRED, c RETIRED, d EFFECTIVE"},
+		{strings.Join(none, ", "), ""},
+		{strings.Join(two, ", "), "a EFFECTIVE, b RETIRED, c RETIRED, d EFFECTIVE"},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("changes %d: %s; want %s", i+1, tt.got, tt.want)
