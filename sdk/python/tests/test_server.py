@@ -6,10 +6,12 @@ import asyncio
 import functools
 import json
 import uuid
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterator
 from datetime import datetime, timezone
 
 import pytest
-from tenet_sdk import AsyncClient, Client, Denied, NotEvaluated, errors, models
+from tenet_sdk import AsyncClient, Client, Denied, NotConfirmed, NotEvaluated, errors, models
 from tenet_sdk.guard import Guard, GuardOptions
 
 SETTINGS = 'import os\n\nAWS_KEY = "AKIAIOSFODNN7EXAMPLE"\n'
@@ -115,6 +117,15 @@ def test_a_guarded_function(client: Client, limit: str) -> None:
     assert Bank().transfer("NL01") == "500 to NL01"
 
 
+def test_a_refusal_says_that_no_rule_covers_a_call(client: Client, limit: str) -> None:
+    @client.guard(server="bank")
+    def close_account(account: str) -> None:
+        raise AssertionError("must not run")
+
+    with pytest.raises(NotConfirmed, match="No rule covers this"):
+        close_account("NL01")
+
+
 def test_a_guarded_coroutine(server: str, limit: str) -> None:
     async def main() -> None:
         async with AsyncClient(server, "") as client:
@@ -139,6 +150,21 @@ def test_arguments_that_cannot_be_shown_are_not_run(client: Client) -> None:
         send(object())
     with pytest.raises(NotEvaluated, match="arguments are not JSON"):
         send(float("nan"))
+
+    # What a function can read although no rule would see it.
+    class Other(dict[str, int]):
+        def __getitem__(self, name: str) -> int:
+            return 5000
+
+    class Items(list[int]):
+        def __iter__(self) -> Iterator[int]:
+            return iter([1])
+
+    for value in (defaultdict(lambda: 5000), Other(amount=1), Items([5000])):
+        with pytest.raises(NotEvaluated, match="arguments are not JSON"):
+            send(value)
+    shown = Guard(GuardOptions())._call(lambda to: None, (OrderedDict(amount=5),), {})
+    assert json.loads(shown.arguments) == {"to": {"amount": 5}}
 
 
 def test_no_argument_hides_another(client: Client, limit: str) -> None:

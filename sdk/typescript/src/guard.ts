@@ -34,23 +34,28 @@ const maxDepth = 64;
 
 /** Wraps a function. */
 export function guard<A extends unknown[], R>(client: Client, options: GuardOptions<A>, run: (...args: A) => R): (...args: A) => Promise<Awaited<R>> {
-  const tool = options.tool ?? run.name;
+  const tool = options.tool ?? run.name.replace(/^(?:bound )+/, "");
   if (!tool) throw new TypeError("the function has no name; give guard one with tool");
   if (new Set(options.names).size !== (options.names?.length ?? 0)) throw new TypeError(`two arguments of ${tool} have the same name`);
   return async function (this: unknown, ...args: A): Promise<Awaited<R>> {
-    const before = JSON.stringify(argumentsOf(tool, options, args));
-    await check(client, tool, JSON.parse(before) as Record<string, unknown>, options);
-    if (JSON.stringify(argumentsOf(tool, options, args)) !== before) {
-      throw new NotEvaluated("unevaluated", `${tool} was not run: its arguments changed while they were evaluated`);
-    }
+    await unchanged(client, tool, () => argumentsOf(tool, options, args), options);
     return await run.apply(this, args);
   };
+}
+
+/** Evaluates a call whose arguments somebody else may hold, too, and returns only if it may run with what they are then. */
+export async function unchanged(client: Client, tool: string, read: () => Record<string, unknown>, options: CheckOptions): Promise<void> {
+  const before = JSON.stringify(plain(tool, read(), 0));
+  await check(client, tool, JSON.parse(before) as Record<string, unknown>, options);
+  if (JSON.stringify(plain(tool, read(), 0)) !== before) {
+    throw new NotEvaluated("unevaluated", `${tool} was not run: its arguments changed while they were evaluated`);
+  }
 }
 
 /** Evaluates a call of a tool and returns only if it may run; rejects with Refused otherwise. */
 export async function check(client: Client, tool: string, args: Record<string, unknown>, options: CheckOptions = {}): Promise<SubmissionAnswer> {
   try {
-    const request = requestOf(tool, args, options);
+    const request = requestOf(tool, plain(tool, args, 0) as Record<string, unknown>, options);
     const answer = await client.submit(request, { signal: options.signal });
     if (answer.overall_verdict === "ALLOW") return answer;
     if (answer.overall_verdict !== "NEEDS_CONFIRMATION" || options.wait === undefined) throw refusal(tool, answer);
@@ -92,9 +97,8 @@ function approvalOf(value: unknown): { id: string; state: string; url: string } 
 }
 
 function requestOf(tool: string, args: Record<string, unknown>, options: CheckOptions): SubmissionRequest {
-  const shown = plain(tool, args, 0) as Record<string, unknown>;
-  const request: SubmissionRequest = { subject: { kind: "tool_call", tool, arguments: shown } };
-  if (options.server) request.subject = { kind: "tool_call", tool, arguments: shown, server: options.server };
+  const request: SubmissionRequest = { subject: { kind: "tool_call", tool, arguments: args } };
+  if (options.server) request.subject = { kind: "tool_call", tool, arguments: args, server: options.server };
   if (options.scope) request.scope = options.scope;
   if (options.environment) request.environment = options.environment;
   return request;
@@ -104,18 +108,20 @@ function requestOf(tool: string, args: Record<string, unknown>, options: CheckOp
 function refusal(tool: string, e: SubmissionAnswer, why = ""): Refused {
   const denied = e.overall_verdict === "DENY";
   const parts = [`${tool} was not run: ${denied ? "the rules deny it" : "it needs the confirmation of a person"}${why ? ` (${why})` : ""}`];
-  for (const v of (denied ? e.violations : e.warnings).slice(0, 3)) {
+  const listed = (denied ? e.violations : e.warnings).slice(0, 3);
+  for (const v of listed) {
     parts.push(`${v.rule_slug || v.rule_id}: ${v.issue_description || v.reasoning || v.rule_statement}`);
     if (v.fix_suggestion) parts.push(v.fix_suggestion);
   }
+  if (listed.length === 0) parts.push(...(e.notices ?? []).slice(0, 3)); // such as a call that no rule covers
   parts.push(`evaluation ${e.evaluation_id}`);
   return denied ? new Denied("denied", parts.join("; "), e) : new NotConfirmed("unconfirmed", parts.join("; "), e);
 }
 
-function argumentsOf<A extends unknown[]>(tool: string, options: GuardOptions<A>, args: A): unknown {
+function argumentsOf<A extends unknown[]>(tool: string, options: GuardOptions<A>, args: A): Record<string, unknown> {
   if (options.arguments) {
     try {
-      return plain(tool, options.arguments(...args), 0);
+      return options.arguments(...args);
     } catch (e) {
       if (e instanceof Refused) throw e;
       throw new NotEvaluated("unevaluated", `${tool} was not run: its arguments could not be read`, undefined, { cause: e });
@@ -124,10 +130,10 @@ function argumentsOf<A extends unknown[]>(tool: string, options: GuardOptions<A>
   const names = options.names as readonly string[] | undefined;
   if (names) {
     if (args.length > names.length) throw new NotEvaluated("unevaluated", `${tool} was not run: it has ${args.length} arguments and ${names.length} names`);
-    return plain(tool, Object.fromEntries(args.map((value, i) => [names[i]!, value])), 0);
+    return Object.fromEntries(args.map((value, i) => [names[i]!, value]));
   }
   if (args.length === 0) return {};
-  if (args.length === 1 && isPlain(args[0])) return plain(tool, args[0], 0);
+  if (args.length === 1 && isPlain(args[0])) return args[0];
   throw new NotEvaluated("unevaluated", `${tool} was not run: its arguments have no names; give guard names, or arguments, or call it with one object`);
 }
 
@@ -145,13 +151,33 @@ function plain(tool: string, value: unknown, depth: number): unknown {
     if (Number.isFinite(value)) return value;
     throw notJSON(tool, String(value));
   }
-  if (Array.isArray(value)) return Array.from(value, (item: unknown) => plain(tool, item, depth + 1));
+  if (Array.isArray(value) && Object.getPrototypeOf(value) === Array.prototype) {
+    const items = fields(tool, value);
+    if (items.size !== value.length) throw notJSON(tool, "an array with gaps or names");
+    return Array.from({ length: value.length }, (_, i) => plain(tool, items.get(String(i)), depth + 1));
+  }
   if (isPlain(value)) {
     const out: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
-    for (const name of Object.keys(value).sort()) if (value[name] !== undefined) out[name] = plain(tool, value[name], depth + 1);
+    for (const [name, item] of [...fields(tool, value)].sort(([a], [b]) => (a < b ? -1 : 1))) {
+      if (item !== undefined) out[name] = plain(tool, item, depth + 1);
+    }
     return out;
   }
   throw notJSON(tool, typeof value === "object" ? (value?.constructor?.name ?? "an object") : typeof value);
+}
+
+/** The values of an object or array by name. A function could read others from a getter, a hidden field or a symbol: they are refused. */
+function fields(tool: string, value: object): Map<string, unknown> {
+  const out = new Map<string, unknown>();
+  for (const name of Reflect.ownKeys(value)) {
+    if (name === "length" && Array.isArray(value)) continue;
+    const field = Object.getOwnPropertyDescriptor(value, name);
+    if (typeof name === "symbol") throw notJSON(tool, "a symbol");
+    if (!field || !("value" in field)) throw notJSON(tool, `a getter: ${name}`);
+    if (!field.enumerable) throw notJSON(tool, `a hidden field: ${name}`);
+    out.set(name, field.value);
+  }
+  return out;
 }
 
 function notJSON(tool: string, what: string): NotEvaluated {

@@ -2,8 +2,7 @@
 
 import type { Client } from "./client.js";
 import type { CheckOptions } from "./guard.js";
-import { check } from "./guard.js";
-import { NotEvaluated } from "./errors.js";
+import { unchanged } from "./guard.js";
 import { isObject } from "./call.js";
 
 /**
@@ -24,9 +23,7 @@ type Execute = (input: unknown, ...more: unknown[]) => unknown;
 function guarded(client: Client, name: string, execute: Execute, tool: object, options: CheckOptions): Execute {
   async function allowed(input: unknown, more: unknown[]): Promise<void> {
     const signal = isObject(more[0]) && more[0]["abortSignal"] instanceof AbortSignal ? more[0]["abortSignal"] : options.signal;
-    const before = JSON.stringify(input);
-    await check(client, name, isObject(input) ? input : { input }, { ...options, signal });
-    if (JSON.stringify(input) !== before) throw new NotEvaluated("unevaluated", `${name} was not run: its input changed while it was evaluated`);
+    await unchanged(client, name, () => (isObject(input) ? input : { input }), { ...options, signal });
   }
   if (execute.constructor.name === "AsyncGeneratorFunction") {
     return async function* (input, ...more) {

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 
-import { check, Client, DeadlineError, Denied, NotEvaluated, ProblemError, UnreachableError } from "../src/index.js";
+import { check, Client, DeadlineError, Denied, guardTools, NotConfirmed, NotEvaluated, ProblemError, UnreachableError } from "../src/index.js";
 
 const program = process.env["TENET_PROGRAM"] ?? join(process.cwd(), "..", "..", "bin", "tenet");
 const settings = 'import os\n\nAWS_KEY = "AKIAIOSFODNN7EXAMPLE"\n';
@@ -117,6 +117,22 @@ test("a guarded function", async () => {
   assert.deepEqual(runs, []);
   assert.equal(await transfer("NL01", 500), "500 to NL01");
   await assert.rejects(check(client, "transfer", { amount: 2000 }), Denied);
+  function transferNow(amount: number): void {
+    assert.fail(`must not run with ${amount}`);
+  }
+  Object.defineProperty(transferNow, "name", { value: "transfer" });
+  await assert.rejects(client.guard({ names: ["amount"] }, transferNow.bind(null))(5000), Denied); // by the name of what is bound
+});
+
+test("a refusal says that no rule covers a call", async () => {
+  const closeAccount = client.guard({ server: "bank" }, function closeAccount(_: { account: string }) {
+    assert.fail("must not run");
+  });
+  await assert.rejects(closeAccount({ account: "NL01" }), (e) => {
+    assert.ok(e instanceof NotConfirmed);
+    assert.match(e.message, /No rule covers this/);
+    return true;
+  });
 });
 
 test("arguments that cannot be shown are not run", async () => {
@@ -125,6 +141,21 @@ test("arguments that cannot be shown are not run", async () => {
   cycle.to = cycle;
   for (const to of [Number.NaN, 10n, new Date(), new Map(), () => 1, Symbol("x"), cycle, [undefined]]) {
     await assert.rejects(send({ to }), NotEvaluated);
+  }
+  // What a function can read although no rule would see it.
+  let reads = 0;
+  const getter = { get amount() { return reads++ < 3 ? 1 : 5000; } };
+  const hidden = Object.defineProperty({ amount: 1 }, "really", { value: 5000 });
+  const named = Object.assign([1], { amount: 5000 });
+  class Other extends Array<number> {
+    override *[Symbol.iterator](): ArrayIterator<number> {
+      yield 1;
+    }
+  }
+  for (const to of [getter, hidden, { amount: 1, [Symbol("really")]: 5000 }, named, Other.of(5000), Array<number>(1)]) {
+    await assert.rejects(send({ to }), /are not JSON/);
+    const { pay } = guardTools(client, { pay: { execute: (_: unknown): void => assert.fail("must not run") } });
+    await assert.rejects(async () => pay.execute({ to }), /are not JSON/);
   }
   const positional = client.guard({ tool: "send" }, (_a: string, _b: string) => assert.fail("must not run"));
   await assert.rejects(positional("a", "b"), /names/);

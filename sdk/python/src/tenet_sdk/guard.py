@@ -96,10 +96,13 @@ class Call:
         """The error for a verdict that is not ALLOW."""
         denied = e.overall_verdict == "DENY"
         parts = [f"{self.tool} was not run: " + ("the rules deny it" if denied else "it needs the confirmation of a person") + (f" ({why})" if why else "")]
-        for v in (e.violations if denied else e.warnings)[:3]:
+        listed = (e.violations if denied else e.warnings)[:3]
+        for v in listed:
             parts.append(f"{v.rule_slug or v.rule_id}: {v.issue_description or v.reasoning or v.rule_statement}")
             if v.fix_suggestion:
                 parts.append(v.fix_suggestion)
+        if not listed:  # such as a call that no rule covers
+            parts.extend(e.notices[:3])
         parts.append(f"evaluation {e.evaluation_id}")
         return (errors.Denied if denied else errors.NotConfirmed)("; ".join(parts), e)
 
@@ -141,11 +144,15 @@ def _plain(value: Any, depth: int) -> Any:
             return value
         raise ValueError(str(value))
     if isinstance(value, (list, tuple)):
+        if type(value).__iter__ not in (list.__iter__, tuple.__iter__):
+            raise TypeError(type(value).__name__)
         return [_plain(item, depth + 1) for item in value]
     if isinstance(value, dict):
-        if not all(isinstance(name, str) for name in value):
+        if hasattr(value, "__missing__") or type(value).__getitem__ is not dict.__getitem__:  # the function may read more than what it holds
+            raise TypeError(type(value).__name__)
+        if not all(isinstance(name, str) for name in dict.keys(value)):
             raise TypeError("a name that is no text")
-        return {name: _plain(item, depth + 1) for name, item in value.items()}
+        return {name: _plain(item, depth + 1) for name, item in dict.items(value)}
     raise TypeError(type(value).__name__)
 
 
