@@ -273,14 +273,5 @@ func (a *App) Rules(ctx context.Context) (rules int, keys bool, err error) {
 	return view.Len(), keys, err
 }
 
-// Settle waits until the words of the rules that the node loads first are read, which goes on in the background after the node is ready.
-func (a *App) Settle(ctx context.Context) error {
-	view, err := a.live.View(ctx, a.edge.project())
-	if err == nil {
-		view.Bytes() // it waits for them
-	}
-	return err
-}
-
 // Model names the model that judges, or is empty.
 func (a *App) Model() string { return a.models.judging() }
