@@ -151,6 +151,15 @@ func BundleOf(a *App) (bundle.Head, time.Duration, bool) {
 	return head, a.edge.follower.Age(), ok
 }
 
+// Settle waits until the words of the rules that the node loads first are read, which goes on in the background after the node is ready.
+func Settle(ctx context.Context, a *App) error {
+	view, err := a.live.View(ctx, a.edge.project())
+	if err == nil {
+		view.Bytes() // it waits for them
+	}
+	return err
+}
+
 // project is the project whose rules the node loads first. The node may be a server, which has no outpost.
 func (e *outpost) project() string {
 	if e == nil {

@@ -132,10 +132,14 @@ func Open(r io.Reader, trusted []string, base []byte) (*Opened, error) {
 	if n, _ := io.ReadFull(r, make([]byte, 1)); n > 0 {
 		return nil, rule.Errorf(rule.CodeInvalid, "the bundle is refused: it has more bytes than its head says")
 	}
-	if hashOf(body) != h.Hash {
-		return nil, rule.Errorf(rule.CodeInvalid, "the bundle is refused: its content is not the one that was signed")
-	}
-	text, err := unpack(h, body, base)
+	sum := make(chan string, 1)
+	go func() { sum <- hashOf(body) }()
+	text, err := unpack(h, body, base, func() error {
+		if <-sum != h.Hash {
+			return errors.New("its content is not the one that was signed")
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, rule.Errorf(rule.CodeInvalid, "the bundle is refused: %w", err)
 	}
@@ -151,16 +155,20 @@ func (o *Opened) CheckText() error {
 	return nil
 }
 
-// unpack returns the canonical text of a body.
-func unpack(h *Head, body, base []byte) ([]byte, error) {
+// unpack returns the canonical text of a body. Nothing of it is unpacked before signed returns, whose error comes before all others.
+func unpack(h *Head, body, base []byte, signed func() error) ([]byte, error) {
 	limit := h.RawSize
 	if h.Base != "" {
+		if err := signed(); err != nil {
+			return nil, err
+		}
+		signed = nil
 		if hashOf(base) != h.Base {
 			return nil, fmt.Errorf("it changes the bundle %d, which is not there", h.BaseSeq)
 		}
 		limit += int64(len(base)) // a delta is smaller than both together
 	}
-	text, err := decompress(body, limit)
+	text, err := decompressOnce(body, limit, signed)
 	if err != nil {
 		return nil, err
 	}
@@ -210,8 +218,21 @@ func Unpack(body []byte, size int64) ([]byte, error) { return decompress(body, s
 var errSize = errors.New("it does not unpack to the size that was signed")
 
 // decompress unpacks a body of at most limit bytes of text, several frames at a time.
-func decompress(body []byte, limit int64) ([]byte, error) {
+func decompress(body []byte, limit int64) ([]byte, error) { return decompressOnce(body, limit, nil) }
+
+// decompressOnce is decompress that unpacks nothing before ready returns, whose error comes before all others; nil waits for nothing. Memory for the text is got, and
+// cleared, in the meantime, which takes as long as hashing the body.
+func decompressOnce(body []byte, limit int64, ready func() error) ([]byte, error) {
 	frames, size, err := framesOf(body, limit)
+	var text []byte
+	if err == nil {
+		text = make([]byte, size)
+	}
+	if ready != nil {
+		if err := ready(); err != nil {
+			return nil, err
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +241,6 @@ func decompress(body []byte, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer d.Close()
-	text := make([]byte, size)
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for _, f := range frames {

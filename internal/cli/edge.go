@@ -81,6 +81,9 @@ func (k *edgeCommand) serve(ctx context.Context, s *session) error {
 			return err
 		}
 		go func() {
+			if err := app.Settle(ctx, node); err != nil {
+				log.DebugContext(ctx, "the memory of the start is given back before it is done", slog.Any("error", err))
+			}
 			debug.FreeOSMemory() // reading a bundle takes several times the memory that its rules have then
 			if err := releaseProgram(); err != nil {
 				log.DebugContext(ctx, "the pages of the program stay in memory", slog.Any("error", err))

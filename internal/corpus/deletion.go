@@ -144,7 +144,7 @@ func (d *deletion) count() int {
 
 // with returns the deletion with more documents of a segment.
 func (d *deletion) with(s *segment, docs []int32) *deletion {
-	next := &deletion{docs: newBitset(len(s.entries)), terms: newTermCounts(s.text.vocabulary())}
+	next := &deletion{docs: newBitset(len(s.entries)), terms: newTermCounts(s.text().vocabulary())}
 	if d != nil {
 		next = &deletion{docs: slices.Clone(d.docs), n: d.n, terms: slices.Clone(d.terms), total: d.total}
 	}
@@ -153,9 +153,9 @@ func (d *deletion) with(s *segment, docs []int32) *deletion {
 	for _, doc := range docs {
 		next.docs.set(doc)
 		next.n++
-		next.total += int64(s.text.lengths[doc])
+		next.total += int64(s.text().lengths[doc])
 		seen = seen[:0]
-		s.text.eachTerm(doc, func(term uint32, _ int, _ bool) { seen = append(seen, term) })
+		s.text().eachTerm(doc, func(term uint32, _ int, _ bool) { seen = append(seen, term) })
 		slices.Sort(seen)
 		for _, term := range slices.Compact(seen) {
 			next.terms.add(term, own)

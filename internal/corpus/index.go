@@ -31,7 +31,7 @@ func (x *index) clone() index {
 func (x *index) bytes() int64 {
 	var n int64
 	for _, s := range x.segments {
-		n += s.bytes
+		n += s.size()
 	}
 	if x.vectors != nil {
 		n += x.vectors.bytes()
@@ -61,7 +61,11 @@ func (x *index) apply(changed []store.RuleState) (index, error) {
 	for seg, docs := range marks {
 		next.deleted[seg] = x.deleted[seg].with(x.segments[seg], docs)
 	}
-	s, err := newSegment(entries)
+	build := newSegment
+	if len(x.segments) == 0 { // no search waits for these words that could use others until then
+		build = beginSegment
+	}
+	s, err := build(entries)
 	if err != nil {
 		return index{}, err
 	}

@@ -61,16 +61,16 @@ func (l lexicon) matching(q *words, f *Filter, most int, marked bool) (best []fo
 	for i, s := range l.segments {
 		acc.reset(len(s.entries))
 		for _, t := range q.terms {
-			acc.add(s.text, s.text.list(s.text.ids[t.text]), t.rarity, l.model)
+			acc.add(s.text(), s.text().list(s.text().ids[t.text]), t.rarity, l.model)
 		}
 		if prefix.df > 0 {
-			acc.add(s.text, prefix.lists[i], weightPrefix*l.model.rarity(prefix.df), l.model)
+			acc.add(s.text(), prefix.lists[i], weightPrefix*l.model.rarity(prefix.df), l.model)
 		}
 		if d := l.deleted[i]; d != nil {
 			acc.touched.without(d.docs)
 		}
 		for _, phrase := range q.phrases {
-			s.text.keepPhrase(acc.touched, phrase)
+			s.text().keepPhrase(acc.touched, phrase)
 		}
 		f.restrict(s, acc.touched)
 		if marked {
@@ -156,7 +156,7 @@ func (l lexicon) prefixLists(prefix string) prefixed {
 	}
 	p.lists = make([][]posting, len(l.segments))
 	for i, s := range l.segments {
-		p.lists[i] = s.text.beginning(prefix)
+		p.lists[i] = s.text().beginning(prefix)
 		for _, posting := range p.lists[i] {
 			if !l.deleted[i].has(posting.doc()) {
 				p.df++

@@ -36,7 +36,7 @@ type lexicon struct {
 func (x *index) lexicon() lexicon {
 	total := int64(0)
 	for i, s := range x.segments {
-		total += s.text.total - x.deleted[i].length()
+		total += s.text().total - x.deleted[i].length()
 	}
 	unit := float32(fieldWeights[fieldStatement]) // so that k1 means what it usually does
 	average := max(float32(total)/float32(max(x.live, 1)), 1)
@@ -47,8 +47,8 @@ func (x *index) lexicon() lexicon {
 func (l lexicon) frequency(term string) int {
 	n := 0
 	for i, s := range l.segments {
-		if id := s.text.ids[term]; id != 0 {
-			n += len(s.text.list(id)) - l.deleted[i].of(id)
+		if id := s.text().ids[term]; id != 0 {
+			n += len(s.text().list(id)) - l.deleted[i].of(id)
 		}
 	}
 	return n

@@ -301,6 +301,9 @@ func (l *Live) forget(projectID string, f *followed) {
 func (l *Live) evict(keep *followed) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if len(l.projects) == 1 {
+		return // that of keep: how much memory it takes is known only once its words are read
+	}
 	var total int64
 	for _, f := range l.projects {
 		if v := f.view.Load(); v != nil {

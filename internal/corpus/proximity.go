@@ -51,13 +51,13 @@ func (l lexicon) rerank(q *words, best []found) {
 	marks := marksPool.Get().(*marks)
 	defer marksPool.Put(marks)
 	for seg, s := range l.segments {
-		marks.set(s.text, terms)
+		marks.set(s.text(), terms)
 		for i := range best {
 			if int(best[i].seg) == seg {
-				best[i].score += n.of(s.text, best[i].doc, marks)
+				best[i].score += n.of(s.text(), best[i].doc, marks)
 			}
 		}
-		marks.clear(s.text, terms)
+		marks.clear(s.text(), terms)
 	}
 	slices.SortFunc(best, l.compare)
 }

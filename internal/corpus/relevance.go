@@ -38,7 +38,7 @@ func (q *Query) relevance(x *index, found []candidate) []float64 {
 		for to < len(found) && found[to].seg == found[from].seg {
 			to++
 		}
-		text := x.segments[found[from].seg].text
+		text := x.segments[found[from].seg].text()
 		if r.postings(text) <= postingsEach*(to-from) {
 			r.scoreListed(text, found[from:to], scores[from:to])
 			continue

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"tenet/internal/rule"
 )
@@ -34,8 +33,9 @@ type segment struct {
 	sorted  sortedColumns
 	scopes  scopeColumn
 	dated   []int32 // rules with an effective period
-	text    *textIndex
-	bytes   int64
+	words   *textIndex
+	read    chan struct{} // closed once words is there
+	bytes   int64         // without words
 }
 
 // group is a set of rules in one scope bucket that share one matcher, so that one test decides for all of them.
@@ -46,6 +46,16 @@ type group struct {
 
 // newSegment indexes entries, which it sorts by rule id in place.
 func newSegment(entries []*Entry) (*segment, error) {
+	s, err := beginSegment(entries)
+	if err == nil {
+		s.text()
+	}
+	return s, err
+}
+
+// beginSegment is newSegment that returns before all words are read, which takes longer than the rest. They are read in the background: most evaluations need no words,
+// and whatever does waits for them.
+func beginSegment(entries []*Entry) (*segment, error) {
 	if len(entries) >= maxSegment {
 		return nil, fmt.Errorf("corpus: a segment of %d rules; at most %d are possible", len(entries), maxSegment-1)
 	}
@@ -54,15 +64,25 @@ func newSegment(entries []*Entry) (*segment, error) {
 		entries: entries,
 		byID:    make(map[string]int32, len(entries)),
 		bySlug:  make(map[string]int32, len(entries)),
+		read:    make(chan struct{}),
 	}
-	var lexical sync.WaitGroup
-	lexical.Go(func() { s.text = newTextIndex(entries) })
+	go func() {
+		defer close(s.read)
+		s.words = newTextIndex(entries)
+	}()
 	s.indexScopes()
 	s.indexTraits()
-	lexical.Wait()
-	s.bytes += s.text.bytes()
 	return s, nil
 }
+
+// text returns the index of words. It waits until that is made.
+func (s *segment) text() *textIndex {
+	<-s.read
+	return s.words
+}
+
+// size estimates the memory that the segment takes. It waits until its words are read.
+func (s *segment) size() int64 { return s.bytes + s.text().bytes() }
 
 func (s *segment) indexScopes() {
 	s.byScope, s.wildScope = map[string][]group{}, map[string][]group{}

@@ -5,6 +5,7 @@ package edge
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -33,11 +34,13 @@ type held struct {
 	slugs    map[string]int
 	outgoing map[string][]rule.Relationship
 	tally    store.Tally
-	// changed are the versions at which rules, nodes and attachments were last changed, by id; gone are those that are no longer there.
-	changed    map[string]int64
-	goneRules  map[string]rule.Rule
-	goneNodes  map[string]rule.Node
-	goneAttach map[string]rule.Attachment
+	// rulesChanged are the versions at which rules were last changed, in the order of Rules. changed has the same of rules that are gone, nodes and attachments, by
+	// id; gone are those that are no longer there.
+	rulesChanged []int64
+	changed      map[string]int64
+	goneRules    map[string]rule.Rule
+	goneNodes    map[string]rule.Node
+	goneAttach   map[string]rule.Attachment
 }
 
 // Keys of things in held.changed.
@@ -50,8 +53,9 @@ func (c *Corpus) Put(head bundle.Head, contents *bundle.Contents, manifest []byt
 	defer c.mu.Unlock()
 	version := c.version + 1
 	h := &held{
-		Contents: contents, head: head, manifest: manifest, at: make(map[string]int, len(contents.Rules)), slugs: map[string]int{}, outgoing: map[string][]rule.Relationship{},
-		tally: store.Tally{Version: version, Rules: len(contents.Rules), Digest: head.RawHash}, changed: make(map[string]int64, len(contents.Rules)),
+		Contents: contents, head: head, manifest: manifest, at: make(map[string]int, len(contents.Rules)), slugs: make(map[string]int, len(contents.Rules)),
+		outgoing: map[string][]rule.Relationship{}, tally: store.Tally{Version: version, Rules: len(contents.Rules), Digest: head.RawHash},
+		rulesChanged: make([]int64, len(contents.Rules)), changed: map[string]int64{},
 		goneRules: map[string]rule.Rule{}, goneNodes: map[string]rule.Node{}, goneAttach: map[string]rule.Attachment{},
 	}
 	for i := range contents.Rules {
@@ -84,8 +88,13 @@ func (h *held) compare(before *held, version int64) {
 	}
 	for i := range h.Rules {
 		r := &h.Rules[i]
-		at, ok := before.at[r.ID]
-		mark(r.ID, ok && equal(&before.Rules[at], r) && slices.Equal(before.outgoing[r.ID], h.outgoing[r.ID]))
+		h.rulesChanged[i] = version
+		if len(before.at) == 0 {
+			continue
+		}
+		if at, ok := before.at[r.ID]; ok && equal(&before.Rules[at], r) && slices.Equal(before.outgoing[r.ID], h.outgoing[r.ID]) {
+			h.rulesChanged[i] = before.rulesChanged[at]
+		}
 	}
 	for i := range before.Rules {
 		if r := before.Rules[i]; !has(h.at, r.ID) {
@@ -94,9 +103,7 @@ func (h *held) compare(before *held, version int64) {
 			h.goneRules[r.ID], h.changed[r.ID] = r, version
 		}
 	}
-	for id := range h.at {
-		delete(h.goneRules, id)
-	}
+	maps.DeleteFunc(h.goneRules, func(id string, _ rule.Rule) bool { return has(h.at, id) })
 	old := map[string]rule.Node{}
 	for _, n := range before.Nodes {
 		old[n.ID] = n
@@ -278,20 +285,36 @@ func (f federation) Follow(_ context.Context, projectID string, after int64, onR
 
 // eachRule calls fn for the rules that have changed after a version, in order of id.
 func (h *held) eachRule(after int64, fn func(store.RuleState) error) error {
-	states := make([]store.RuleState, 0, len(h.Rules))
-	for i := range h.Rules {
-		if r := &h.Rules[i]; h.changed[r.ID] > after {
-			states = append(states, store.RuleState{Rule: *r, Relationships: h.outgoing[r.ID]})
-		}
-	}
-	for id, r := range h.goneRules {
+	var gone []string
+	for id := range h.goneRules {
 		if after > 0 && h.changed[id] > after {
-			states = append(states, store.RuleState{Rule: r})
+			gone = append(gone, id)
 		}
 	}
-	slices.SortFunc(states, func(a, b store.RuleState) int { return strings.Compare(a.Rule.ID, b.Rule.ID) })
-	for _, s := range states {
-		if err := fn(s); err != nil {
+	slices.Sort(gone)
+	before := func(id string) error { // calls fn for the rules that are gone, with ids before this one
+		for len(gone) > 0 && gone[0] < id {
+			if err := fn(store.RuleState{Rule: h.goneRules[gone[0]]}); err != nil {
+				return err
+			}
+			gone = gone[1:]
+		}
+		return nil
+	}
+	for i := range h.Rules {
+		if h.rulesChanged[i] <= after {
+			continue
+		}
+		r := &h.Rules[i]
+		if err := before(r.ID); err != nil {
+			return err
+		}
+		if err := fn(store.RuleState{Rule: *r, Relationships: h.outgoing[r.ID]}); err != nil {
+			return err
+		}
+	}
+	for _, id := range gone {
+		if err := fn(store.RuleState{Rule: h.goneRules[id]}); err != nil {
 			return err
 		}
 	}

@@ -242,9 +242,19 @@ func TestRulesThatLeaveABundleAreChanges(t *testing.T) {
 	put("b", "c")
 	next, second := changes(first)
 	put("a", "b", "c")
-	back, _ := changes(second)
+	back, third := changes(second)
+	put("a", "d")
+	mixed, fourth := changes(third)
+	put("a", "d")
+	none, _ := changes(fourth)
+	two, _ := changes(second)
 	for i, tt := range []struct{ got, want string }{
-		{strings.Join(all, ", "), "a EFFECTIVE, b EFFECTIVE"}, {strings.Join(next, ", "), "a RETIRED, c EFFECTIVE"}, {strings.Join(back, ", "), "a EFFECTIVE"},
+		{strings.Join(all, ", "), "a EFFECTIVE, b EFFECTIVE"},
+		{strings.Join(next, ", "), "a RETIRED, c EFFECTIVE"},
+		{strings.Join(back, ", "), "a EFFECTIVE"},
+		{strings.Join(mixed, ", "), "b RETIRED, c RETIRED, d EFFECTIVE"},
+		{strings.Join(none, ", "), ""},
+		{strings.Join(two, ", "), "a EFFECTIVE, b RETIRED, c RETIRED, d EFFECTIVE"},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("changes %d: %s; want %s", i+1, tt.got, tt.want)

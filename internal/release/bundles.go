@@ -367,7 +367,7 @@ func RootOf(c *bundle.Contents) string {
 	}
 	leaves := leavesOf(len(c.Rules), func(i int) Leaf {
 		r := &c.Rules[i]
-		return RuleLeaf(r.ContentHash(), r.Slug, r.Status)
+		return RuleLeaf(wire.ContentHash(r), r.Slug, r.Status)
 	})
 	return m.root(leaves, at)
 }

@@ -1,6 +1,25 @@
 package wire
 
-import "tenet/internal/rule"
+import (
+	"crypto/sha256"
+	hexadecimal "encoding/hex"
+	"sync"
+
+	"tenet/internal/rule"
+)
+
+// contents are buffers for the JSON of rules.
+var contents = sync.Pool{New: func() any { return new([]byte) }}
+
+// ContentHash returns [rule.Rule.ContentHash] in a fraction of the time: a bundle is verified by the hashes of all its rules.
+func ContentHash(r *rule.Rule) string {
+	content := r.Content()
+	buf := contents.Get().(*[]byte)
+	*buf = AppendJSON((*buf)[:0], &content, true)
+	sum := sha256.Sum256(*buf)
+	contents.Put(buf)
+	return hexadecimal.EncodeToString(sum[:])
+}
 
 func (t *jsonText) rule(r *rule.Rule) {
 	t.open()

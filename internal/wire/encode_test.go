@@ -151,6 +151,9 @@ func TestRulesEncodeAsEver(t *testing.T) {
 			same(rt, found, html)
 			for i := range rules {
 				same(rt, &rules[i], html)
+				if got, want := wire.ContentHash(&rules[i]), rules[i].ContentHash(); got != want {
+					rt.Fatalf("content hash %s, want %s, of %+v", got, want, rules[i])
+				}
 			}
 		}
 	})
