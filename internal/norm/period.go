@@ -11,7 +11,7 @@ var periods = map[string]float64{
 }
 
 // Period returns how many seconds are between two times at which a clause is to be followed, such as those of a day for "daily" and "once a day", and
-// where the clause says so; false for clauses that do not, and for "daily reports", which names things.
+// where the clause says so; false for clauses that do not, for "daily reports", which names things, and for one of several: "every year or every 1000 hours".
 func Period(c *Clause) (seconds Interval, at Span, ok bool) {
 	const day = 86400
 	for i := range c.words {
@@ -45,9 +45,34 @@ func Period(c *Clause) (seconds Interval, at Span, ok bool) {
 	return Interval{}, Span{}, false
 }
 
+// Rate returns the seconds for which the number of a clause counts, as in "10 hours a day"; 0 for a number of no rate.
+func Rate(c *Clause) float64 {
+	for i := range c.Quantities {
+		q := &c.Quantities[i]
+		for k := 0; k+1 < len(c.words); k++ {
+			w, next := &c.words[k], &c.words[k+1]
+			if w.from < q.To || w.code || !rates[w.text] {
+				continue
+			}
+			if u := units()[next.text]; u.unit == "time" && next.from >= q.To {
+				return u.factor
+			}
+		}
+	}
+	return 0
+}
+
+// rates are words before the time for which a number counts.
+var rates = list("a an per each every")
+
 // every returns the seconds between two times, at least or at most where a bound is before the words from from to before to.
 func every(c *Clause, seconds float64, from, to int) (Interval, Span, bool) {
 	v := exact.interval(seconds)
+	for i := range c.words {
+		if w := &c.words[i]; (w.text == "or" || w.text == "and") && (i > 0 && c.words[i-1].to == to || i+1 < len(c.words) && c.words[i+1].from == from) {
+			return Interval{}, Span{}, false
+		}
+	}
 	for i := range c.words {
 		if i > 0 && c.words[i].from == from {
 			for _, p := range boundsBefore {

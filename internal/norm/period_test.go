@@ -19,6 +19,8 @@ func TestPeriodsOfClauses(t *testing.T) {
 		"Balance the cash register at the end of each day.": {Lo: day, Hi: day},
 		"Keep the daily reports.":                           {},
 		"Delete logs after 30 days.":                        {},
+		"Check scales every year or every 1000 hours.":      {},
+		"The board meets weekly, or monthly.":               {},
 	} {
 		clauses := norm.Read(statement, rule.Must)
 		if len(clauses) == 0 {
@@ -26,6 +28,24 @@ func TestPeriodsOfClauses(t *testing.T) {
 		}
 		if got, _, ok := norm.Period(&clauses[0]); got != want || ok != (want != norm.Interval{}) {
 			t.Errorf("%s: every %+v seconds, want %+v", statement, got, want)
+		}
+	}
+}
+
+func TestRatesOfNumbers(t *testing.T) {
+	for statement, want := range map[string]float64{
+		"Drivers may not work more than 10 hours a day.":                86400,
+		"Drivers may not work more than 48 hours of overtime per week.": 7 * 86400,
+		"Clients send at most 10 requests each second.":                 1,
+		"Delete logs after 30 days.":                                    0,
+		"Reports of each day are kept for 30 days.":                     0,
+	} {
+		clauses := norm.Read(statement, rule.Must)
+		if len(clauses) == 0 {
+			t.Fatalf("%s: no clause", statement)
+		}
+		if got := norm.Rate(&clauses[0]); got != want {
+			t.Errorf("%s: for %v seconds, want %v", statement, got, want)
 		}
 	}
 }

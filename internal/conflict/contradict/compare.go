@@ -299,12 +299,17 @@ func values(a, b *norm.Clause) (Finding, bool) {
 		isUse := func(w string) bool { return w == "use" || w == "write" }
 		left, right = slices.DeleteFunc(left, isUse), slices.DeleteFunc(right, isUse)
 	}
-	if own, theirs, ok := choice(a, b, left, right); ok {
+	own, theirs, ok := choice(a, b, left, right)
+	if ok {
 		left, right = own, theirs
 	} else if len(left) != 1 || len(right) != 1 || exclusive[left[0]] == 0 || exclusive[left[0]] != exclusive[right[0]] {
 		return Finding{}, false
 	}
 	if len(aw) < 2 || a.Subject[left[0]] || b.Subject[right[0]] {
+		return Finding{}, false
+	}
+	line := exclusive[left[0]]
+	if !ok && (line == intervals && !atOtherTimes(a, b) || line != intervals && addsUp(a, b)) {
 		return Finding{}, false
 	}
 	confidence := .85
@@ -313,6 +318,26 @@ func values(a, b *norm.Clause) (Finding, bool) {
 	}
 	marks := [2][]norm.Span{a.Spans(func(key string) bool { return key == left[0] }), b.Spans(func(key string) bool { return key == right[0] })}
 	return Finding{Value, fmt.Sprintf("%s and %s cannot both be kept", quoted(a), quoted(b)), confidence, marks}, true
+}
+
+// addsUp reports whether both of two values can be kept: "Report public incidents" and "Report private incidents" are two tasks, while to sort a list is
+// done in one way.
+func addsUp(a, b *norm.Clause) bool {
+	task := func(c *norm.Clause) bool {
+		return !c.Passive && !chooses[c.Head] && (!weak[c.Head] || light[c.Head]) && !undergone[c.Head]
+	}
+	return task(a) && task(b)
+}
+
+// intervals is the line of adverbs for how often a thing is done.
+var intervals = exclusive[norm.Key("daily")]
+
+// atOtherTimes reports whether two clauses say how often a thing is done, and nobody can keep both: who does it weekly has done it at least monthly, and
+// daily reports are other things than weekly ones.
+func atOtherTimes(a, b *norm.Clause) bool {
+	x, _, ok := norm.Period(a)
+	y, _, also := norm.Period(b)
+	return ok && also && x.Apart(y)
 }
 
 // exclusive are values of which a thing can have one only: in each line, the values are apart by spaces. Their keys lead to their line.

@@ -28,6 +28,9 @@ type term struct {
 	actor     bool // says who acts
 	head      bool // is the act
 	weak      bool // says little
+	also      bool // is a second act of a passive clause, as in "are caught and logged", or what is had: "have logging turned on"
+	opposed   bool // is the opposite of its key, and weak for that
+	describes bool // of a value: is before the thing that it describes
 }
 
 // weak are the compared forms of words that say little about what a rule is about.
@@ -73,6 +76,9 @@ func gistOf(c *norm.Clause) *gist {
 			if g.values == nil {
 				g.values = map[int]term{}
 			}
+			end := i + n
+			t.head = w.Key == c.Head && c.Head != ""
+			t.describes = w.Key != c.Head && end < len(words) && words[end].Key != "" && words[end].From == t.To+1 && words[end].Place == w.Place
 			if _, have := g.values[found.line]; !have {
 				g.values[found.line] = t
 			}
@@ -84,12 +90,13 @@ func gistOf(c *norm.Clause) *gist {
 		case found.turned && w.Place != norm.InPredicate:
 			t.key = "not " + t.key
 		case found.turned && measuring(c):
-			t.weak = true // to keep at 4 degrees is not to keep
+			t.weak, t.opposed = true, true // to keep at 4 degrees is not to keep
 		case found.turned:
 			g.negative, g.turned = !g.negative, true
 		}
 		t.weak = t.weak || weak[t.key] && !describing(words, i)
 		t.head = w.Key == c.Head && c.Head != ""
+		t.also = w.Place == norm.InPredicate && lexicon.Done(w.Text) && (c.Passive && i > 0 && words[i-1].Text == "and" || c.Head == has && i+n == len(words))
 		t.actor = !c.Passive && w.Place == norm.InSubject && c.Head != "" || c.Agent[w.Key]
 		if i += n; g.has(&t) < 0 {
 			g.terms = append(g.terms, t)
@@ -98,6 +105,9 @@ func gistOf(c *norm.Clause) *gist {
 	g.people()
 	return g
 }
+
+// has is the compared form of the verb in "have logging turned on".
+var has = norm.Key("have")
 
 // describing reports whether a word is in a relative clause, which says which things are meant: "credits that were used".
 func describing(words []norm.Content, i int) bool {
@@ -115,7 +125,7 @@ func measuring(c *norm.Clause) bool {
 	return slices.ContainsFunc(c.Quantities, func(q norm.Quantity) bool { return q.Place == norm.InPredicate && q.Unit != "time" })
 }
 
-// people leaves out those who act where the last word for them is nobody's name: "The sessions end".
+// people clears actor in the terms of a subject whose last word names no person: "Employee sessions end".
 func (g *gist) people() {
 	last := -1
 	for i := range g.terms {

@@ -37,7 +37,7 @@ func (m *matching) forces(a, b *gist) (Finding, bool) {
 	}
 	lacking := p.clause.Force == norm.Permit && len(p.clause.Without) > 0 && len(more) < 2 && len(forbidden) == 0 // is done without
 	switch {
-	case !sameAct(d, p) || !sameAct(p, d), p.clause.Force != norm.Permit && actsAlone(p, d):
+	case !sameAct(d, p) || !sameAct(p, d), !sameDoing(d, p), p.clause.Force != norm.Permit && actsAlone(p, d):
 		return Finding{}, false
 	case d.clause.Conditional || p.clause.Conditional && len(more)+len(forbidden) > 0 && !lacking:
 		return Finding{}, false
@@ -77,10 +77,73 @@ func sameAct(a, b *gist) bool {
 
 // act returns the key of the act of a clause; empty for one without.
 func (g *gist) act() string {
-	if i := slices.IndexFunc(g.terms, func(t term) bool { return t.head }); i >= 0 {
-		return g.terms[i].key
+	if t := g.head(); t != nil {
+		return t.key
 	}
 	return ""
+}
+
+// head returns the act of a clause; nil for one without.
+func (g *gist) head() *term {
+	if i := slices.IndexFunc(g.terms, func(t term) bool { return t.head }); i >= 0 {
+		return &g.terms[i]
+	}
+	return nil
+}
+
+// sameDoing reports whether two clauses are about the same act, and not only about the same thing: who must not take gifts may have to report them.
+func sameDoing(a, b *gist) bool {
+	x, y := a.head(), b.head()
+	first, second := x != nil && !x.weak, y != nil && !y.weak
+	switch {
+	case first && second:
+		return x.key == y.key || likened(a, b, x, y) || a.also(y) || b.also(x)
+	case first:
+		return b.does(x)
+	case second:
+		return a.does(y)
+	case x != nil && y != nil:
+		return x.key == y.key
+	}
+	return true
+}
+
+// also reports whether an act is the second one of a clause.
+func (g *gist) also(act *term) bool {
+	at := g.has(act)
+	return at >= 0 && g.terms[at].also
+}
+
+// does reports whether a clause names an act by a noun and a verb that adds nothing to it: "take minutes", and not "use copies".
+func (g *gist) does(act *term) bool {
+	head := g.head()
+	return g.has(act) >= 0 && (head == nil || light[head.key] || g.turned || g.also(act))
+}
+
+// light are the compared forms of verbs that add nothing to a noun for an act.
+var light = func() map[string]bool {
+	out := map[string]bool{"hold": true} // and what concepts.txt joins with it
+	for w := range strings.FieldsSeq("take make do give get receive require need place") {
+		out[w], out[norm.Key(w)] = true, true
+	}
+	delete(out, "")
+	return out
+}()
+
+// measures reports whether two clauses measure the same: to keep a thing at a temperature and to serve it at another are two acts.
+func measures(a, b *gist) bool {
+	x, y := a.head(), b.head()
+	switch {
+	case x == nil || y == nil:
+		return true
+	case x.opposed != y.opposed && x.key == y.key:
+		return false
+	case x.weak && !y.weak:
+		return a.has(y) >= 0
+	case y.weak && !x.weak:
+		return b.has(x) >= 0
+	}
+	return true
 }
 
 // actsAlone reports whether a clause is for people, other than anybody, whom another does not name, while it names nobody either.
@@ -96,7 +159,7 @@ func actsAlone(g, o *gist) bool {
 
 // numbers finds different numbers for the same thing.
 func (m *matching) numbers(a, b *gist) (Finding, bool) {
-	if a.turned || b.turned {
+	if a.turned || b.turned || m.apart(a, b) != 0 || !measures(a, b) || norm.Rate(a.clause) != norm.Rate(b.clause) {
 		return Finding{}, false
 	}
 	x, y := single(a.clause), single(b.clause)
@@ -136,6 +199,16 @@ func (m *matching) things(a, b *gist) int {
 		return slices.ContainsFunc(g.terms, func(t term) bool { return t.head && !t.weak })
 	}
 	n := len(m.left) + len(m.right)
+	for line := range a.values {
+		if _, ok := b.values[line]; !ok {
+			n++
+		}
+	}
+	for line := range b.values {
+		if _, ok := a.values[line]; !ok {
+			n++
+		}
+	}
 	if n == 1 && m.shared > 1 && slices.ContainsFunc(slices.Concat(m.left, m.right), func(t term) bool { return t.head }) && acts(a) != acts(b) {
 		return 0
 	}
@@ -187,19 +260,47 @@ func (m *matching) excluded(a, b *gist) (Finding, bool) {
 			return Finding{}, false
 		}
 	}
-	if more > 1 {
+	x, y := a.values[line], b.values[line]
+	if more > 1 || x.place == norm.InSubject || y.place == norm.InSubject || x.describes || y.describes {
 		return Finding{}, false
 	}
-	x, y := a.values[line], b.values[line]
-	if x.place == norm.InSubject || y.place == norm.InSubject {
+	if !(a.all() || b.all()) || !a.all() && b.clause.Force == norm.Permit || !b.all() && a.clause.Force == norm.Permit || !a.chosen() || !b.chosen() {
 		return Finding{}, false
 	}
 	return Finding{Value, quoted(a.clause) + " and " + quoted(b.clause) + " cannot both be kept", m.sureness(a, b), [2][]norm.Span{{x.Span}, {y.Span}}}, true
 }
 
+// all reports whether a clause says of all things of a kind how they are: "Reports are submitted in English". "Publish the report in English" leaves room for
+// a second one in German.
+func (g *gist) all() bool {
+	return g.clause.Force != norm.Permit && (g.clause.Passive || g.clause.Head == "" || g.valued())
+}
+
+// valued reports whether the act of a clause is a value: "API dates are ISO 8601 strings".
+func (g *gist) valued() bool {
+	for _, v := range g.values {
+		if v.head {
+			return true
+		}
+	}
+	return false
+}
+
+// chosen reports whether the act of a clause is one that a thing undergoes once. What is accepted, sent or tested in one way can be in another, too.
+func (g *gist) chosen() bool {
+	t := g.head()
+	return t == nil || t.weak || undergone[t.key]
+}
+
+// undergone are the keys of acts that a thing undergoes once.
+var undergone = map[string]bool{
+	"approve": true, "pay": true, "sign": true, "store": true, "name": true, "indent": true, "represent": true, norm.Key("write"): true, norm.Key("build"): true,
+	norm.Key("implement"): true, norm.Key("submit"): true, norm.Key("sort"): true, norm.Key("round"): true,
+}
+
 // often finds the same done at different intervals.
 func (m *matching) often(a, b *gist) (Finding, bool) {
-	if a.negative || b.negative || !a.periodic() || !b.periodic() || len(m.left)+len(m.right) > 0 || m.apart(a, b) != 0 {
+	if a.negative || b.negative || !a.periodic() || !b.periodic() || len(m.left)+len(m.right) > 0 || m.apart(a, b) != 0 || !measures(a, b) {
 		return Finding{}, false
 	}
 	x, y := a.period, b.period

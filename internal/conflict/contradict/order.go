@@ -18,6 +18,9 @@ func orders(a, b *norm.Clause) (Finding, bool) {
 	if !ok || !alikeSets(a, b, x.First, y.Then) || !alikeSets(a, b, x.Then, y.First) {
 		return Finding{}, false
 	}
+	if a.Head == b.Head && addsUp(a, b) {
+		return Finding{}, false // the same can be done at both times
+	}
 	confidence := .75
 	if a.Force == norm.Recommend || b.Force == norm.Recommend {
 		confidence *= .85
