@@ -391,7 +391,8 @@ func choice(a, b *norm.Clause, left, right []string) (own, theirs []string, ok b
 	if len(own) != 1 || len(theirs) != 1 || chosenOnce[own[0]] == 0 || chosenOnce[own[0]] != chosenOnce[theirs[0]] {
 		return nil, nil, false
 	}
-	return own, theirs, (chooses[a.Head] || a.Head == own[0]) && (chooses[b.Head] || b.Head == theirs[0])
+	makes := func(c *norm.Clause) bool { return !c.Passive && c.Head != "" && c.Head != "use" } // a second one can be made in another language
+	return own, theirs, (chooses[a.Head] || a.Head == own[0]) && (chooses[b.Head] || b.Head == theirs[0]) && !(makes(a) && makes(b))
 }
 
 // chooses are the heads of clauses that say which value is used for a thing.

@@ -77,7 +77,7 @@ func gistOf(c *norm.Clause) *gist {
 				g.values = map[int]term{}
 			}
 			end := i + n
-			t.head = w.Key == c.Head && c.Head != ""
+			t.head = written && w.Key == c.Head
 			t.describes = w.Key != c.Head && end < len(words) && words[end].Key != "" && words[end].From == t.To+1 && words[end].Place == w.Place
 			if _, have := g.values[found.line]; !have {
 				g.values[found.line] = t
