@@ -38,8 +38,8 @@ var weak = func() map[string]bool {
 	out := map[string]bool{}
 	for w := range strings.FieldsSeq("use do make take have get give put run happen place carry receive conduct perform contain be need require involve ensure provide " +
 		"company business organisation organization way time case thing part number value entire whole full complete given specific appropriate relevant corresponding " +
-		"respective associated celsius fahrenheit warmer colder hotter degree day night hour year week month already always currently " +
-		"stay remain suffice sufficient enough last amount obligation system associate continue process present hold obtain specify issue rest expense cost") {
+		"respective associated celsius fahrenheit warmer colder hotter degree day hour year week month already always currently " +
+		"stay remain suffice sufficient enough last amount obligation system associate continue process present hold obtain specify issue rest") {
 		if key := norm.Key(w); key != "" {
 			out[key] = true
 		}
@@ -125,20 +125,13 @@ func measuring(c *norm.Clause) bool {
 	return slices.ContainsFunc(c.Quantities, func(q norm.Quantity) bool { return q.Place == norm.InPredicate && q.Unit != "time" })
 }
 
-// people clears actor in the terms of a subject whose last word names no person: "Employee sessions end".
+// people clears actor in the terms that neither name a person nor describe the person that follows: "Employee sessions end", "Accounts of managers expire".
 func (g *gist) people() {
-	last := -1
-	for i := range g.terms {
-		if g.terms[i].actor {
-			last = i
-		}
-	}
-	if last < 0 || person(&g.terms[last]) {
-		return
-	}
-	for i := range g.terms {
-		if t := &g.terms[i]; t.actor && !person(t) {
-			t.actor = false
+	next := -1 // where the person begins that was read last
+	for i := len(g.terms) - 1; i >= 0; i-- {
+		t := &g.terms[i]
+		if t.actor = t.actor && (person(t) || t.To+1 == next); t.actor {
+			next = t.From
 		}
 	}
 }

@@ -35,6 +35,9 @@ func (m *matching) forces(a, b *gist) (Finding, bool) {
 	if !conditionsMeet(a.clause, b.clause) || p.clause.Force != norm.Permit && !sameLimits(d.clause, p.clause) || d.period != p.period && p.periodic() {
 		return Finding{}, false
 	}
+	if a.turned != b.turned && a.clause.Bounded(norm.InPredicate) && p.clause.Force != norm.Permit {
+		return Finding{}, false // to delete after 30 days is to keep for at most 30 days
+	}
 	lacking := p.clause.Force == norm.Permit && len(p.clause.Without) > 0 && len(more) < 2 && len(forbidden) == 0 // is done without
 	switch {
 	case !sameAct(d, p) || !sameAct(p, d), !sameDoing(d, p), p.clause.Force != norm.Permit && actsAlone(p, d):
