@@ -9,6 +9,7 @@ import uuid
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterator
 from datetime import datetime, timezone
+from typing import Any, NamedTuple
 
 import pytest
 from tenet_sdk import AsyncClient, Client, Denied, NotConfirmed, NotEvaluated, errors, models
@@ -160,11 +161,29 @@ def test_arguments_that_cannot_be_shown_are_not_run(client: Client) -> None:
         def __iter__(self) -> Iterator[int]:
             return iter([1])
 
-    for value in (defaultdict(lambda: 5000), Other(amount=1), Items([5000])):
+    class Item(list[int]):
+        def __getitem__(self, at: Any) -> Any:
+            return 5000
+
+    class Get(OrderedDict[str, int]):
+        def get(self, name: str, other: Any = None) -> Any:
+            return 5000
+
+    for value in (defaultdict(lambda: 5000), Other(amount=1), Items([5000]), Item([1]), Get(amount=1)):
         with pytest.raises(NotEvaluated, match="arguments are not JSON"):
             send(value)
-    shown = Guard(GuardOptions())._call(lambda to: None, (OrderedDict(amount=5),), {})
-    assert json.loads(shown.arguments) == {"to": {"amount": 5}}
+
+    class Attributes(dict[str, int]):
+        def __getattr__(self, name: str) -> int:
+            return self[name]
+
+    class Pair(NamedTuple):
+        first: int
+        second: int
+
+    for plain, seen in ((OrderedDict(amount=5), {"amount": 5}), (Attributes(amount=5), {"amount": 5}), (Pair(1, 2), [1, 2])):
+        shown = Guard(GuardOptions())._call(lambda to: None, (plain,), {})
+        assert json.loads(shown.arguments) == {"to": seen}
 
 
 def test_no_argument_hides_another(client: Client, limit: str) -> None:

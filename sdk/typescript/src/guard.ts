@@ -38,18 +38,24 @@ export function guard<A extends unknown[], R>(client: Client, options: GuardOpti
   if (!tool) throw new TypeError("the function has no name; give guard one with tool");
   if (new Set(options.names).size !== (options.names?.length ?? 0)) throw new TypeError(`two arguments of ${tool} have the same name`);
   return async function (this: unknown, ...args: A): Promise<Awaited<R>> {
-    await unchanged(client, tool, () => argumentsOf(tool, options, args), options);
+    const same = await checked(client, tool, () => argumentsOf(tool, options, args), options);
+    same();
     return await run.apply(this, args);
   };
 }
 
-/** Evaluates a call whose arguments somebody else may hold, too, and returns only if it may run with what they are then. */
-export async function unchanged(client: Client, tool: string, read: () => Record<string, unknown>, options: CheckOptions): Promise<void> {
+/**
+ * Evaluates a call whose arguments somebody else may hold, too. What it returns is called right before the function, with nothing awaited in
+ * between, and throws if the arguments are not those that were evaluated.
+ */
+export async function checked(client: Client, tool: string, read: () => Record<string, unknown>, options: CheckOptions): Promise<() => void> {
   const before = JSON.stringify(plain(tool, read(), 0));
   await check(client, tool, JSON.parse(before) as Record<string, unknown>, options);
-  if (JSON.stringify(plain(tool, read(), 0)) !== before) {
-    throw new NotEvaluated("unevaluated", `${tool} was not run: its arguments changed while they were evaluated`);
-  }
+  return () => {
+    if (JSON.stringify(plain(tool, read(), 0)) !== before) {
+      throw new NotEvaluated("unevaluated", `${tool} was not run: its arguments changed while they were evaluated`);
+    }
+  };
 }
 
 /** Evaluates a call of a tool and returns only if it may run; rejects with Refused otherwise. */

@@ -2,7 +2,7 @@
 
 import type { Client } from "./client.js";
 import type { CheckOptions } from "./guard.js";
-import { unchanged } from "./guard.js";
+import { checked } from "./guard.js";
 import { isObject } from "./call.js";
 
 /**
@@ -21,18 +21,20 @@ export function guardTools<T extends Record<string, object>>(client: Client, too
 type Execute = (input: unknown, ...more: unknown[]) => unknown;
 
 function guarded(client: Client, name: string, execute: Execute, tool: object, options: CheckOptions): Execute {
-  async function allowed(input: unknown, more: unknown[]): Promise<void> {
+  function allowed(input: unknown, more: unknown[]): Promise<() => void> {
     const signal = isObject(more[0]) && more[0]["abortSignal"] instanceof AbortSignal ? more[0]["abortSignal"] : options.signal;
-    await unchanged(client, name, () => (isObject(input) ? input : { input }), { ...options, signal });
+    return checked(client, name, () => (isObject(input) ? input : { input }), { ...options, signal });
   }
   if (execute.constructor.name === "AsyncGeneratorFunction") {
     return async function* (input, ...more) {
-      await allowed(input, more);
+      const same = await allowed(input, more);
+      same();
       yield* execute.call(tool, input, ...more) as AsyncGenerator<unknown>;
     };
   }
   return async (input, ...more) => {
-    await allowed(input, more);
+    const same = await allowed(input, more);
+    same();
     return await execute.call(tool, input, ...more);
   };
 }

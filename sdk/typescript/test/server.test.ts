@@ -177,6 +177,48 @@ test("arguments that change meanwhile are not run", async () => {
   await assert.rejects(move(call), /changed while they were evaluated/);
 });
 
+test("nothing changes arguments between the last look and the run", async () => {
+  const allowed = await client.submit({ subject: { kind: "tool_call", tool: "transfer", arguments: { amount: 1 } } });
+  const patient = new Client({
+    url: "http://tenet.invalid",
+    fetch: (async () => new Response(JSON.stringify(allowed), { headers: { "Content-Type": "application/json" } })) as typeof fetch,
+  });
+  const call = { amount: 1 };
+  let over = false;
+  const turning = (async () => {
+    while (!over) {
+      for (let i = 0; i < 100; i++) {
+        await null;
+        call.amount = call.amount === 1 ? 5000 : 1;
+      }
+      await new Promise(setImmediate);
+    }
+  })();
+  let runs = 0;
+  const run = (seen: { amount: number }): void => {
+    runs++;
+    assert.equal(seen.amount, 1);
+  };
+  const move = patient.guard({ tool: "transfer" }, run);
+  const { transfer } = guardTools(patient, { transfer: { execute: run } });
+  try {
+    for (let i = 0; i < 200; i++) {
+      for (const act of [move, transfer.execute]) {
+        call.amount = 1;
+        try {
+          await act(call);
+        } catch (e) {
+          assert.ok(e instanceof NotEvaluated || e instanceof Denied, String(e));
+        }
+      }
+    }
+  } finally {
+    over = true;
+    await turning;
+  }
+  assert.ok(runs > 0);
+});
+
 test("addresses, times and signals", async () => {
   for (const url of ["localhost:8080", "ftp://x", "http://"]) assert.throws(() => new Client({ url }), TypeError);
   await assert.rejects(client.evaluate({ facts: {} }, { timeoutMs: 0 }), TypeError);

@@ -7,6 +7,7 @@ import inspect
 import json
 import math
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -144,16 +145,24 @@ def _plain(value: Any, depth: int) -> Any:
             return value
         raise ValueError(str(value))
     if isinstance(value, (list, tuple)):
-        if type(value).__iter__ not in (list.__iter__, tuple.__iter__):
+        if not _reads_as(type(value), list if isinstance(value, list) else tuple):
             raise TypeError(type(value).__name__)
         return [_plain(item, depth + 1) for item in value]
     if isinstance(value, dict):
-        if hasattr(value, "__missing__") or type(value).__getitem__ is not dict.__getitem__:  # the function may read more than what it holds
+        if not _reads_as(type(value), OrderedDict if isinstance(value, OrderedDict) else dict):
             raise TypeError(type(value).__name__)
         if not all(isinstance(name, str) for name in dict.keys(value)):
             raise TypeError("a name that is no text")
         return {name: _plain(item, depth + 1) for name, item in dict.items(value)}
     raise TypeError(type(value).__name__)
+
+
+_READING = ("__getitem__", "__iter__", "__len__", "__contains__", "__reversed__", "get", "items", "keys", "values", "pop", "count", "index")
+
+
+def _reads_as(own: type, known: type) -> bool:
+    """Reports whether a type reads its items like the one that it is derived from, so that a function gets what a rule has seen."""
+    return not hasattr(own, "__missing__") and all(getattr(own, name, None) == getattr(known, name, None) for name in _READING)
 
 
 def parse_arguments(tool: str, text: str) -> dict[str, Any]:
