@@ -13,6 +13,7 @@ import (
 	"tenet/internal/bundle/place"
 	"tenet/internal/checkpoint"
 	"tenet/internal/client"
+	"tenet/internal/corpus"
 	"tenet/internal/edge"
 	"tenet/internal/evaluate"
 	"tenet/internal/release"
@@ -157,7 +158,7 @@ func Settle(ctx context.Context, a *App) error {
 	if err != nil {
 		return err
 	}
-	return view.AwaitWords(ctx)
+	return corpus.AwaitWords(ctx, view)
 }
 
 // project is the project whose rules the node loads first. The node may be a server, which has no outpost.

@@ -18,7 +18,7 @@ type inMemory struct {
 }
 
 // fit drops views until the rest fits into the memory limit, in the background: how much a view takes is known only once its words are read, which no load waits for.
-// One round goes on at a time. It ends by itself, since the words of all views are being read.
+// One round goes on at a time, and ends once the words of all views are read.
 func (l *Live) fit() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

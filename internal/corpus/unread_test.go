@@ -40,10 +40,9 @@ func loads(t *testing.T, l *Live, project string) *View {
 func (v *View) unread() (again *View, read func()) {
 	from := v.index.segments[0]
 	from.text() // it is being read itself
-	s := *from
-	s.read = make(chan struct{})
+	s := &segment{entries: from.entries, byID: from.byID, bySlug: from.bySlug, words: from.words, read: make(chan struct{}), bytes: from.bytes}
 	x := v.index.clone()
-	x.segments[0] = &s
+	x.segments[0] = s
 	return v.with(v.version, x), func() { close(s.read) }
 }
 
@@ -135,11 +134,11 @@ func TestTheWaitForWordsEndsWithItsContext(t *testing.T) {
 	v, read := v.unread()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := v.AwaitWords(ctx); !errors.Is(err, context.Canceled) {
+	if err := AwaitWords(ctx, v); !errors.Is(err, context.Canceled) {
 		t.Errorf("words that are being read: %v", err)
 	}
 	read()
-	if err := v.AwaitWords(ctx); err != nil {
+	if err := AwaitWords(ctx, v); err != nil {
 		t.Errorf("words that are read need no wait: %v", err)
 	}
 	if (&segment{}).text() != nil || (&segment{}).await(ctx) != nil {
@@ -161,7 +160,7 @@ func TestAFirstViewIsThereBeforeItsWords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := v.AwaitWords(ended); err != nil {
+		if err := AwaitWords(ended, v); err != nil {
 			return
 		}
 	}

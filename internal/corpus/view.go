@@ -56,8 +56,8 @@ func (v *View) WithPolicy(p rule.ProjectPolicy) *View {
 // Bytes estimates the memory the view takes. It waits until the words of its rules are read, as searches do.
 func (v *View) Bytes() int64 { return v.index.bytes() + v.tree.Bytes() }
 
-// AwaitWords waits until the words of the view's rules are read, which goes on in the background after it is loaded, or ctx ends.
-func (v *View) AwaitWords(ctx context.Context) error {
+// AwaitWords waits until the words of a view's rules are read, which goes on in the background after it is loaded, or ctx ends.
+func AwaitWords(ctx context.Context, v *View) error {
 	for _, s := range v.index.segments {
 		if err := s.await(ctx); err != nil {
 			return fmt.Errorf("corpus: the words of the rules are not read yet: %w", err)
