@@ -13,6 +13,7 @@ import (
 	"tenet/internal/bundle/place"
 	"tenet/internal/checkpoint"
 	"tenet/internal/client"
+	"tenet/internal/corpus"
 	"tenet/internal/edge"
 	"tenet/internal/evaluate"
 	"tenet/internal/release"
@@ -151,13 +152,13 @@ func BundleOf(a *App) (bundle.Head, time.Duration, bool) {
 	return head, a.edge.follower.Age(), ok
 }
 
-// Settle waits until the words of the rules that the node loads first are read, which goes on in the background after the node is ready.
+// Settle waits until the words of the rules that the node loads first are read, which goes on in the background after the node is ready, or ctx ends.
 func Settle(ctx context.Context, a *App) error {
 	view, err := a.live.View(ctx, a.edge.project())
-	if err == nil {
-		view.Bytes() // it waits for them
+	if err != nil {
+		return err
 	}
-	return err
+	return corpus.AwaitWords(ctx, view)
 }
 
 // project is the project whose rules the node loads first. The node may be a server, which has no outpost.

@@ -220,8 +220,8 @@ var errSize = errors.New("it does not unpack to the size that was signed")
 // decompress unpacks a body of at most limit bytes of text, several frames at a time.
 func decompress(body []byte, limit int64) ([]byte, error) { return decompressOnce(body, limit, nil) }
 
-// decompressOnce is decompress that unpacks nothing before ready returns, whose error comes before all others; nil waits for nothing. Memory for the text is got, and
-// cleared, in the meantime, which takes as long as hashing the body.
+// decompressOnce is decompress that unpacks nothing before ready returns, whose error comes before all others; nil waits for nothing. It allocates
+// the text in the meantime, which takes as long as hashing the body.
 func decompressOnce(body []byte, limit int64, ready func() error) ([]byte, error) {
 	frames, size, err := framesOf(body, limit)
 	var text []byte

@@ -6,3 +6,13 @@ import "context"
 func (l *Live) BeginRefresh(projectID string) func(context.Context) (*View, error) {
 	return l.begin(projectID, l.follow(projectID))
 }
+
+// Fitted waits until the views fit into the memory limit.
+func (l *Live) Fitted() {
+	l.mu.Lock()
+	ends := l.fitting
+	l.mu.Unlock()
+	if ends != nil {
+		<-ends
+	}
+}

@@ -61,7 +61,8 @@ func TestAGlanceKeepsNothing(t *testing.T) {
 			t.Errorf("a glance at what is in memory: another view, %v, %v; %v are loaded", err, errAgain, l.Loaded())
 		}
 		// A second view does not fit beside it.
-		if _, err := l.View(t.Context(), "q"); err != nil || !slices.Equal(l.Loaded(), []string{"q"}) {
+		_, err = l.View(t.Context(), "q")
+		if l.Fitted(); err != nil || !slices.Equal(l.Loaded(), []string{"q"}) {
 			t.Errorf("%v; %v are loaded", err, l.Loaded())
 		}
 		if want := []string{"p", "p", "p"}; !slices.Equal(explained.forgotten, want) {

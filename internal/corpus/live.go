@@ -1,12 +1,10 @@
 package corpus
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -73,6 +71,9 @@ type Live struct {
 	mu       sync.Mutex
 	projects map[string]*followed
 	polled   int64 // sum of the corpus versions up to which all views were brought; read and set by Run only
+	// fitting is closed once the rounds of fit that go on have ended, nil if none do; again is whether one more must follow. mu protects both.
+	fitting chan struct{}
+	again   bool
 }
 
 // followed is one project's current view. load serialises loading and applying; reads take the view without a lock.
@@ -187,7 +188,7 @@ func (l *Live) load(ctx context.Context, projectID string, f *followed, current 
 	f.view.Store(next)
 	if first {
 		f.used.Store(time.Now().UnixNano())
-		l.evict(f)
+		l.fit()
 	}
 	return next, nil
 }
@@ -296,45 +297,6 @@ func (l *Live) forget(projectID string, f *followed) {
 		delete(l.projects, projectID)
 	}
 }
-
-// evict drops the least recently used views, except keep, until the rest fits into the memory limit.
-func (l *Live) evict(keep *followed) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.projects) == 1 {
-		return // that of keep: how much memory it takes is known only once its words are read
-	}
-	var total int64
-	for _, f := range l.projects {
-		if v := f.view.Load(); v != nil {
-			total += v.Bytes()
-		}
-	}
-	if total <= l.cfg.MaxBytes {
-		return
-	}
-	// Some more are dropped than must be, so that not each view that is loaded compares all others.
-	ids := slices.Collect(maps.Keys(l.projects))
-	slices.SortFunc(ids, func(a, b string) int { return cmp.Compare(l.projects[a].used.Load(), l.projects[b].used.Load()) })
-	for _, id := range ids {
-		f := l.projects[id]
-		v := f.view.Load()
-		if f == keep || v == nil {
-			continue
-		}
-		if total <= l.cfg.MaxBytes-l.cfg.MaxBytes/spare {
-			return
-		}
-		f.view.Store(nil)
-		total -= v.Bytes()
-		if l.cfg.InForce != nil {
-			l.cfg.InForce.Forget(id)
-		}
-	}
-}
-
-// spare is the part of the memory limit that is free after views were dropped: a sixteenth.
-const spare = 16
 
 // Loaded returns the projects whose views are in memory, in no order.
 func (l *Live) Loaded() []string {

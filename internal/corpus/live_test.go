@@ -152,6 +152,7 @@ func TestLiveDropsViewsBeyondItsMemoryAndLoadsThemAgain(t *testing.T) {
 		if _, err := l.View(t.Context(), "b"); err != nil {
 			t.Fatal(err)
 		}
+		l.Fitted()
 		again, err := l.View(t.Context(), "a")
 		if err != nil || again == first || again.Len() != 1 {
 			t.Errorf("view a was not dropped and loaded again: same %v, %v", again == first, err)

@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,7 +35,7 @@ type segment struct {
 	scopes  scopeColumn
 	dated   []int32 // rules with an effective period
 	words   *textIndex
-	read    chan struct{} // closed once words is there
+	read    chan struct{} // closed once words are read; nil if they are not read in the background
 	bytes   int64         // without words
 }
 
@@ -75,10 +76,30 @@ func beginSegment(entries []*Entry) (*segment, error) {
 	return s, nil
 }
 
-// text returns the index of words. It waits until that is made.
+// text returns the index of the segment's words. It waits while they are being read.
 func (s *segment) text() *textIndex {
-	<-s.read
+	if s.read != nil {
+		<-s.read
+	}
 	return s.words
+}
+
+// await waits until the words are read or ctx ends.
+func (s *segment) await(ctx context.Context) error {
+	if s.read == nil {
+		return nil
+	}
+	select {
+	case <-s.read:
+		return nil
+	default:
+	}
+	select {
+	case <-s.read:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // size estimates the memory that the segment takes. It waits until its words are read.

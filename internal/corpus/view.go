@@ -1,6 +1,8 @@
 package corpus
 
 import (
+	"context"
+	"fmt"
 	"iter"
 	"strings"
 
@@ -51,8 +53,18 @@ func (v *View) WithPolicy(p rule.ProjectPolicy) *View {
 	return next
 }
 
-// Bytes estimates the memory the view takes.
+// Bytes estimates the memory the view takes. It waits until the words of its rules are read, as searches do.
 func (v *View) Bytes() int64 { return v.index.bytes() + v.tree.Bytes() }
+
+// AwaitWords waits until the words of a view's rules are read, which goes on in the background after it is loaded, or ctx ends.
+func AwaitWords(ctx context.Context, v *View) error {
+	for _, s := range v.index.segments {
+		if err := s.await(ctx); err != nil {
+			return fmt.Errorf("corpus: the words of the rules are not read yet: %w", err)
+		}
+	}
+	return nil
+}
 
 // with returns the view at a version with another index.
 func (v *View) with(version int64, x index) *View {
