@@ -98,7 +98,7 @@ func TestOnlyTheViewsThatWereMeasuredAreDropped(t *testing.T) {
 	l.follow("loaded").view.Store(nil)
 	used := l.follow("loaded").used.Load()
 	loaded := loads(t, l, "loaded")
-	l.follow("loaded").used.Store(used) // even if clocks cannot tell the two uses apart
+	l.follow("loaded").used.Store(used) // as if both uses were at the same time
 
 	l.Fitted()
 	l.cfg.MaxBytes = 1
@@ -124,7 +124,7 @@ func (*forgets) Check(context.Context, string, int64, []store.RowInForce, map[st
 
 func (f *forgets) Forget(projectID string) { f.projects = append(f.projects, projectID) }
 
-// Whoever waits for words can give up.
+// Waiting for words ends with its context.
 func TestTheWaitForWordsEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	v, err := New(1, []store.RuleState{{Rule: rule.Rule{ID: "1", Statement: "Payments must be small."}}})

@@ -41,7 +41,7 @@ func TestReserve(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		return
 	}
-	// The system refuses the port to whoever does not allow others beside it, as it does when it chooses one.
+	// The system gives the port only to a program that allows others beside it, as it does when it chooses one.
 	exclusive := &net.ListenConfig{Control: exclusively}
 	if l, err := exclusive.Listen(t.Context(), "tcp", address); err == nil {
 		_ = l.Close()
